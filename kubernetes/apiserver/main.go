@@ -1,5 +1,5 @@
-// Command apiserver is kube-apiserver, built from its module: what the tests of the
-// operator run against. It is a module of its own, so that nothing else depends on it.
+// Command apiserver is kube-apiserver, built from its module, for the operator's tests. It is in
+// a separate module, so that nothing else depends on it.
 package main
 
 import (

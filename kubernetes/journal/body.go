@@ -11,11 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// maxBody bounds a plan, not compressed.
+// maxBody limits the uncompressed size of a plan.
 const maxBody = 256 << 20
 
-// SaveBody keeps a plan in Secrets of a name, which go with their owner, and returns how
-// many there are. One that is kept already stays as it is.
+// SaveBody saves a plan in Secrets that are named after name and deleted with their owner, and
+// returns their number. It does not overwrite an existing plan.
 func (s *Secrets) SaveBody(ctx context.Context, name string, body []byte, owner metav1.OwnerReference) (int, error) {
 	if len(body) > maxBody {
 		return 0, fmt.Errorf("the plan is larger than %d MiB", maxBody>>20)
@@ -34,10 +34,10 @@ func (s *Secrets) SaveBody(ctx context.Context, name string, body []byte, owner 
 	return len(parts), nil
 }
 
-// Parts returns how many Secrets a plan takes.
+// Parts returns the number of Secrets that a plan needs.
 func Parts(body []byte) int { return (len(Pack(body)) + MaxSecret - 1) / MaxSecret }
 
-// Body returns a plan that was kept, which must have a SHA-256.
+// Body returns a saved plan, which must have the given SHA-256.
 func (s *Secrets) Body(ctx context.Context, name string, parts int, sum string) ([]byte, error) {
 	var names []string
 	for i := range parts {

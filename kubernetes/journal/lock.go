@@ -17,25 +17,25 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
-// Annotations of the Lease, which stays when the lock of a fabric is given back.
+// Annotations of the Lease. The Lease of a fabric remains when its lock is released.
 const (
 	noteOwner     = "roce-fabric.io/owner"
 	noteBreaks    = "roce-fabric.io/breaks"
 	noteCheckouts = "roce-fabric.io/checkouts"
 )
 
-// kept bounds the breaks and checkouts that the Lease keeps.
+// kept is the largest number of breaks and checkouts kept in the Lease.
 const kept = 100
 
-// sightings say since when a Lease was seen as it is, by this process' own clock: those
-// of two machines differ.
+// sightings records since when this process has seen a Lease unchanged. It uses only this
+// process's clock, because the clocks of two machines differ.
 type sightings struct {
 	mu      sync.Mutex
 	version string
 	since   time.Time
 }
 
-// age returns for how long a Lease was seen in a version.
+// age returns how long a Lease has been seen in the given version.
 func (s *sightings) age(version string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,12 +57,12 @@ func (s *Secrets) lease(ctx context.Context) (*coordinationv1.Lease, error) {
 	return l, nil
 }
 
-// holder returns who has the lock of a Lease; nil for nobody.
+// holder returns the holder of a Lease; nil if the lock is free or has expired.
 func (s *Secrets) holder(l *coordinationv1.Lease) *store.Owner {
 	if l == nil || l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" {
 		return nil
 	}
-	// Whoever took it says how long it lasts.
+	// The holder states how long the lock lasts.
 	ttl := s.ttl
 	if d := l.Spec.LeaseDurationSeconds; d != nil {
 		ttl = max(ttl, time.Duration(*d)*time.Second)
@@ -83,8 +83,8 @@ func (s *Secrets) Holder(ctx context.Context) (*store.Owner, error) {
 	return s.holder(l), err
 }
 
-// Lock implements [store.Store]. A lock whose holder died is free when this process has
-// seen it unchanged for as long as it lasts.
+// Lock implements [store.Store]. The lock of a dead holder becomes free once this process has
+// seen it unchanged for the lock's duration.
 func (s *Secrets) Lock(ctx context.Context, o store.Owner) (store.Lock, error) {
 	for {
 		begun := time.Now()
@@ -97,7 +97,7 @@ func (s *Secrets) Lock(ctx context.Context, o store.Owner) (store.Lock, error) {
 		}
 		taken, err := s.take(ctx, l, o)
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-			continue // someone was faster: see who
+			continue // another process was faster: find out which
 		}
 		if err != nil {
 			return nil, fmt.Errorf("take the lock of fabric %s: %w", s.fabric, err)
@@ -108,7 +108,8 @@ func (s *Secrets) Lock(ctx context.Context, o store.Owner) (store.Lock, error) {
 	}
 }
 
-// take writes the Lease of a new holder, over one that nobody has or, with nil, a new one.
+// take writes the Lease for a new holder, replacing a free one; it creates a new Lease if l is
+// nil.
 func (s *Secrets) take(ctx context.Context, l *coordinationv1.Lease, o store.Owner) (*coordinationv1.Lease, error) {
 	fresh := l == nil
 	if fresh {
@@ -150,7 +151,7 @@ func (s *Secrets) take(ctx context.Context, l *coordinationv1.Lease, o store.Own
 
 func list[T any](l *coordinationv1.Lease, note string) (out []T) {
 	if l != nil {
-		_ = json.Unmarshal([]byte(l.Annotations[note]), &out) // what someone else wrote is not ours
+		_ = json.Unmarshal([]byte(l.Annotations[note]), &out) // ignore annotations that another program has written
 	}
 	return out
 }
@@ -177,7 +178,7 @@ func (s *Secrets) Break(ctx context.Context, held, by store.Owner) error {
 		l.Spec.HolderIdentity = nil
 		delete(l.Annotations, noteOwner)
 		err = do(ctx, func(ctx context.Context) error { return s.c.Update(ctx, l) })
-		if !apierrors.IsConflict(err) { // it was renewed, or is someone else's
+		if !apierrors.IsConflict(err) { // the Lease has been renewed, or taken by another holder
 			return err
 		}
 	}
@@ -195,24 +196,24 @@ func (s *Secrets) Checkouts(ctx context.Context) ([]store.Owner, error) {
 	return list[store.Owner](l, noteCheckouts), err
 }
 
-// lock is a lock in a Lease.
+// lock is a lock held through a Lease.
 type lock struct {
 	*store.Lease
 	s       *Secrets
 	owner   store.Owner
 	note    string
 	mu      sync.Mutex
-	lease   *coordinationv1.Lease // as it was last seen
+	lease   *coordinationv1.Lease // as last seen
 	release sync.Once
 }
 
-// mine reports whether a Lease is this holder's.
+// mine reports whether a Lease belongs to this holder.
 func (l *lock) mine(now *coordinationv1.Lease) bool {
 	return now != nil && now.UID == l.lease.UID && now.Annotations[noteOwner] == l.note && now.Spec.HolderIdentity != nil
 }
 
-// check returns an error, which is [store.ErrLost] where the lock is someone else's or
-// nobody's.
+// check returns an error if the lock cannot be confirmed; the error is [store.ErrLost] if the
+// lock is free or has another holder.
 func (l *lock) check(ctx context.Context) error {
 	if err := l.Over(); err != nil {
 		return err
@@ -239,7 +240,7 @@ func (l *lock) beat(ctx context.Context) error {
 	return l.write(ctx, func(lease *coordinationv1.Lease) { now := metav1.NowMicro(); lease.Spec.RenewTime = &now })
 }
 
-// write changes the Lease as it was last seen, and fails where it is another by now.
+// write changes the Lease as last seen, and fails if the Lease has changed since.
 func (l *lock) write(ctx context.Context, change func(*coordinationv1.Lease)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -270,7 +271,7 @@ func (l *lock) Release() (err error) {
 		l.lease = now
 		l.mu.Unlock()
 		if l.s.passing {
-			// As it was seen: by now it may be someone else's.
+			// Delete the Lease only as last seen, because it may have a new holder.
 			err = do(ctx, func(ctx context.Context) error {
 				return l.s.c.Delete(ctx, now, client.Preconditions{UID: &now.UID, ResourceVersion: &now.ResourceVersion})
 			})
@@ -284,13 +285,14 @@ func (l *lock) Release() (err error) {
 			delete(lease.Annotations, noteOwner)
 		})
 		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-			err = nil // it has become someone else's
+			err = nil // the Lease has a new holder
 		}
 	})
 	return err
 }
 
-// sameBytes says whether what is there is what was to be written: an answer was lost.
+// sameBytes reports whether an object has the content to be written; then an earlier write
+// succeeded and only its response was lost.
 func sameBytes(have, want map[string][]byte) bool {
 	if len(have) != len(want) {
 		return false

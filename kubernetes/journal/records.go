@@ -25,22 +25,22 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
-// A journal is a row of Secrets, of kind "journal", that have a record a key: its number,
-// and its text compressed. The last of the row grows until it has enough. A record that is
-// too large is in Secrets of its own, of kind "record", and the row names them: it is there
-// once the row has it.
+// A journal is a row of Secrets of kind "journal". Each has one key per record: the record's
+// number, with the compressed text as value. The last Secret of the row grows until it is large
+// enough. A record that is too large is stored in Secrets of kind "record", and the row lists
+// their names; such a record exists once it is listed.
 const (
-	// enough is when the next Secret of a row is begun: each record writes the last one
-	// anew.
+	// enough is the size at which the next Secret of a row is started, because each record
+	// rewrites the last one.
 	enough = 64 << 10
-	// large is when a record is in Secrets of its own.
+	// large is the size from which a record is stored in its own Secrets.
 	large = 128 << 10
 )
 
-// page is how many Secrets are listed at a time.
+// page is the number of Secrets listed per request.
 const page = 500
 
-// apart is what a row has of a record in Secrets of its own.
+// apart is the row's entry for a record stored in its own Secrets.
 type apart struct {
 	Parts []string `json:"parts"`
 }
@@ -54,10 +54,10 @@ func segment(base string, n int) string { return fmt.Sprintf("%s-%06d", base, n)
 
 func recordKey(n int64) string { return fmt.Sprintf("%012d", n) }
 
-// base begins the names of the Secrets of a journal.
+// base returns the prefix of the names of a journal's Secrets.
 func (s *Secrets) base(id store.ID) string { return s.name + "-" + short(id.String()) }
 
-// Pack compresses what is kept in objects.
+// Pack compresses data for storage in objects.
 func Pack(b []byte) []byte {
 	var out bytes.Buffer
 	w, err := flate.NewWriter(&out, flate.BestSpeed)
@@ -68,12 +68,13 @@ func Pack(b []byte) []byte {
 		err = w.Close()
 	}
 	if err != nil {
-		panic(err) // a buffer takes everything
+		panic(err) // cannot happen: a buffer accepts everything
 	}
 	return out.Bytes()
 }
 
-// Unpack returns what was packed, of which there must not be more than most.
+// Unpack decompresses data from Pack. It stops after most+1 bytes, which tells the caller that
+// the data is too long.
 func Unpack(b []byte, most int64) ([]byte, error) {
 	out, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(b)), most+1))
 	if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -82,7 +83,7 @@ func Unpack(b []byte, most int64) ([]byte, error) {
 	return out, err
 }
 
-// heads lists the Secrets of a kind without what they have.
+// heads lists the metadata of the Secrets of a kind.
 func (s *Secrets) heads(ctx context.Context, match client.MatchingLabels, each func(metav1.ObjectMeta)) error {
 	match[labelFabric] = short(s.fabric)
 	next := ""
@@ -131,8 +132,8 @@ func (l *lock) Create(ctx context.Context, run string) (store.Journal, error) {
 	return j, j.begin(ctx)
 }
 
-// row returns the names of the Secrets of a journal that have records from a number on,
-// in order; the first may have some before.
+// row returns, in order, the names of a journal's Secrets with records from number from on; the
+// first Secret may contain earlier records. any reports whether the journal has Secrets at all.
 func (s *Secrets) row(ctx context.Context, id store.ID, from int64) (names []string, any bool, _ error) {
 	type part struct {
 		name  string
@@ -207,7 +208,7 @@ func (s *Secrets) Records(ctx context.Context, id store.ID, from int64) iter.Seq
 	}
 }
 
-// read returns a record of which this is in a row.
+// read returns a record, given its entry in a row.
 func (s *Secrets) read(ctx context.Context, b []byte) ([]byte, error) {
 	if len(b) == 0 {
 		return nil, store.ErrCutOff
@@ -229,7 +230,7 @@ func (s *Secrets) read(ctx context.Context, b []byte) ([]byte, error) {
 	return nil, errors.New("not a record")
 }
 
-// parts reads Secrets one after another.
+// parts reads Secrets and concatenates their data.
 func (s *Secrets) parts(ctx context.Context, names []string) (out []byte, _ error) {
 	for _, name := range names {
 		part := &corev1.Secret{}
@@ -244,8 +245,8 @@ func (s *Secrets) parts(ctx context.Context, names []string) (out []byte, _ erro
 	return out, nil
 }
 
-// create makes a Secret. One that is there as it should be was made by a try whose answer
-// was lost.
+// create creates a Secret. It succeeds if an identical Secret exists, because an earlier attempt
+// may have lost its response.
 func (s *Secrets) create(ctx context.Context, o *corev1.Secret) error {
 	want := o.DeepCopy()
 	err := do(ctx, func(ctx context.Context) error { return s.c.Create(ctx, o) })
@@ -263,17 +264,17 @@ func (s *Secrets) create(ctx context.Context, o *corev1.Secret) error {
 	return nil
 }
 
-// journal is the journal of the run at work.
+// journal is the journal of the current run.
 type journal struct {
 	l  *lock
 	id store.ID
 
 	mu     sync.Mutex
-	n      int64          // of the next record
-	nth    int            // of the Secret at the end of the row
-	row    *corev1.Secret // as it was last seen
-	size   int            // of what it has
-	dirty  bool           // a try failed: what is there has to be seen
+	n      int64          // number of the next record
+	nth    int            // number of the last Secret in the row
+	row    *corev1.Secret // last Secret, as last seen
+	size   int            // size of its data
+	dirty  bool           // an attempt failed, so the stored state must be read
 	closed bool
 }
 
@@ -346,8 +347,8 @@ func (j *journal) append(ctx context.Context, record []byte) error {
 	return nil
 }
 
-// put writes a key into the row. The Secret must be as it was last seen: a holder of the
-// lock that was thought dead cannot write over what another has changed.
+// put writes a key into the row. The Secret must be unchanged since it was last seen, so that a
+// lock holder that was presumed dead cannot overwrite another holder's changes.
 func (j *journal) put(ctx context.Context, key string, value []byte) error {
 	if j.size > 0 && j.size+len(value) > enough {
 		next := j.head(j.nth+1, j.n)
@@ -370,13 +371,13 @@ func (j *journal) put(ctx context.Context, key string, value []byte) error {
 	return nil
 }
 
-// apart makes the Secrets of a record that is too large for the row.
+// apart creates the Secrets of a record that is too large for the row.
 func (j *journal) apart(ctx context.Context, packed []byte) (names []string, _ error) {
 	for i, part := range slices.Collect(slices.Chunk(packed, MaxSecret)) {
 		o := j.l.s.secret(fmt.Sprintf("%s-r%s-%05d", j.l.s.base(j.id), recordKey(j.n), i), "record", short(j.id.String()))
 		o.Data["part"] = part
 		err := j.l.s.create(ctx, o)
-		if apierrors.IsAlreadyExists(err) { // of a try at another record
+		if apierrors.IsAlreadyExists(err) { // left by an attempt to write another record
 			err = do(ctx, func(ctx context.Context) error { return j.l.s.c.Update(ctx, o) })
 		}
 		if err != nil {
@@ -387,8 +388,8 @@ func (j *journal) apart(ctx context.Context, packed []byte) (names []string, _ e
 	return names, nil
 }
 
-// look sees what a failed try has left: the record is there or not, and so is the Secret
-// that it was to begin.
+// look reads what a failed attempt has left: whether the record exists, and whether the Secret
+// that it was to start does.
 func (j *journal) look(ctx context.Context) error {
 	for nth := j.nth; ; nth++ {
 		row := &corev1.Secret{}
@@ -421,13 +422,14 @@ func (j *journal) Close() error {
 	return nil
 }
 
-// Remove removes journals, and what is left of those that were removed in part.
+// Remove deletes journals, and the remains of partly deleted ones.
 func (s *Secrets) Remove(ctx context.Context, ids []store.ID) error {
 	gone := map[string]bool{}
 	for _, id := range ids {
 		gone[id.String()] = true
 	}
-	// Before the heads: a journal that begins meanwhile has its own among these.
+	// List the parts before the heads: a journal that starts meanwhile then has its head in the
+	// list and keeps its parts.
 	parts := map[string][]string{} // by journal
 	note := func(o metav1.ObjectMeta) { parts[o.Labels[labelOf]] = append(parts[o.Labels[labelOf]], o.Name) }
 	for _, part := range []string{"journal", "record"} {
@@ -441,7 +443,7 @@ func (s *Secrets) Remove(ctx context.Context, ids []store.ID) error {
 	}
 	for _, id := range all {
 		if gone[id.String()] {
-			// The head goes first: what is no whole journal must not be listed as one.
+			// Delete the head first, because an incomplete journal must not be listed.
 			if err := s.remove(ctx, segment(s.base(id), 0)); err != nil {
 				return err
 			}

@@ -1,9 +1,9 @@
-// Package journal keeps the lock and the journals of a fabric in Kubernetes: the lock in
-// a Lease, the journals in Secrets, compressed, of at most 512 KiB each. It is a
-// [store.Store], and keeps plans in the same way, see [Secrets.SaveBody].
+// Package journal stores the lock and the journals of a fabric in Kubernetes: the lock in a
+// Lease, the journals in compressed Secrets of at most 512 KiB each. It implements
+// [store.Store], and stores plans in the same way; see [Secrets.SaveBody].
 //
-// Whoever may read Secrets of the namespace may read the journals. They hold the
-// configuration of devices, as plans do, and no password.
+// Anyone who may read Secrets of the namespace may read the journals. Like plans, they contain
+// device configuration but no passwords.
 package journal
 
 import (
@@ -21,35 +21,35 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
-// answer bounds the wait for an answer of the API server.
+// answer is the time limit for a response of the API server.
 const answer = 15 * time.Second
 
-// MaxSecret bounds what a Secret has: the API server refuses more than 1 MiB, and etcd
-// requests of more than 1.5 MiB.
+// MaxSecret is the largest amount of data in a Secret, in bytes: the API server rejects more
+// than 1 MiB, and etcd rejects requests of more than 1.5 MiB.
 const MaxSecret = 512 << 10
 
 const (
-	labelPart   = "roce-fabric.io/part" // what a Secret has: "journal", "record" or "plan"
+	labelPart   = "roce-fabric.io/part" // content of a Secret: "journal", "record" or "plan"
 	labelFabric = "roce-fabric.io/fabric"
-	labelOf     = "roce-fabric.io/of"      // the journal that a Secret belongs to, as a hash
-	noteID      = "roce-fabric.io/journal" // its ID
-	noteFirst   = "roce-fabric.io/first"   // the number of the first record of a Secret
+	labelOf     = "roce-fabric.io/of"      // hash of the journal that a Secret belongs to
+	noteID      = "roce-fabric.io/journal" // ID of the journal
+	noteFirst   = "roce-fabric.io/first"   // number of the first record in a Secret
 	noteFabric  = "roce-fabric.io/fabric-name"
 )
 
-// Secrets is a store in a namespace. It needs a client without a cache.
+// Secrets is a store in a namespace. Its client must not have a cache.
 type Secrets struct {
 	c         client.Client
 	namespace string
 	fabric    string
-	name      string // of the Lease, and the beginning of all names
+	name      string // name of the Lease, and prefix of all other names
 	ttl       time.Duration
 	seen      sightings
-	passing   bool // the Lease goes with the lock
+	passing   bool // delete the Lease when the lock is released
 }
 
-// Open returns the store of a fabric. ttl is how long a lock outlives a holder that is
-// not heard of; 0 is [store.TTL].
+// Open returns the store of a fabric. ttl is how long a lock outlives a holder that no longer
+// renews it; 0 means [store.TTL].
 func Open(c client.Client, namespace, fabric string, ttl time.Duration) (*Secrets, error) {
 	if fabric == "" {
 		return nil, fmt.Errorf("a store needs the name of its fabric")
@@ -60,8 +60,8 @@ func Open(c client.Client, namespace, fabric string, ttl time.Duration) (*Secret
 	return &Secrets{c: c, namespace: namespace, fabric: fabric, name: "roce-fabric-" + short(fabric), ttl: ttl}, nil
 }
 
-// OpenDevice returns the lock of a device, which has no journals: its Lease is there only while
-// a run has it. Other arguments are those of [Open].
+// OpenDevice returns a store for the lock of a device, which has no journals. Its Lease exists
+// only while a run holds the lock. The other arguments are those of [Open].
 func OpenDevice(c client.Client, namespace, device string, ttl time.Duration) (*Secrets, error) {
 	s, err := Open(c, namespace, device, ttl)
 	if err == nil {
@@ -70,7 +70,7 @@ func OpenDevice(c client.Client, namespace, device string, ttl time.Duration) (*
 	return s, err
 }
 
-// short is a name that Kubernetes takes, for one that may be anything.
+// short returns a valid Kubernetes name for an arbitrary string.
 func short(s string) string {
 	h := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(h[:10])
@@ -79,11 +79,11 @@ func short(s string) string {
 // Close implements [store.Store].
 func (s *Secrets) Close() error { return nil }
 
-// Fabric implements [store.Store]: a Fabric object may get an intent of another name, see
-// [Secrets.Of].
+// Fabric implements [store.Store]. It returns "" because a Fabric object may get an intent with
+// another name; see [Secrets.Of].
 func (s *Secrets) Fabric() string { return "" }
 
-// Of is the store for runs over the fabric that an intent names.
+// Of returns the store for runs over the fabric that an intent names.
 func (s *Secrets) Of(intent string) store.Store { return named{s, intent} }
 
 type named struct {
@@ -106,7 +106,7 @@ func (s *Secrets) key(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: s.namespace, Name: name}
 }
 
-// do makes a call with a bound. An error of one that was ended says so by its context's.
+// do makes a call with a time limit. If ctx has ended, the error is the cause of that.
 func do(ctx context.Context, call func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)

@@ -31,14 +31,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/proxy"
 )
 
-// access is what another process of a test needs to reach the API server.
+// access holds what another process of a test needs to reach the API server.
 type access struct {
 	Host          string
 	CA, Cert, Key []byte
 	Namespace     string
 }
 
-// open opens the store of a file with an [access].
+// open opens the store described by a file with an [access].
 func open(_ context.Context, where, fabric string) (store.Store, error) {
 	b, err := os.ReadFile(where)
 	if err != nil {
@@ -57,7 +57,7 @@ func open(_ context.Context, where, fabric string) (store.Store, error) {
 
 func TestMain(m *testing.M) { os.Exit(rig.Stop(storetest.Main(m, open))) }
 
-// gate lets what clients and the API server say pass, or not.
+// gate passes or blocks the traffic between clients and the API server.
 type gate struct {
 	mu   sync.Mutex
 	shut chan struct{}
@@ -85,7 +85,7 @@ func (g *gate) freeze() func() {
 	}
 }
 
-// place is an empty namespace.
+// place returns an empty namespace as a place for a store.
 func place(t *testing.T, r *rig.Rig, fabric string) *storetest.Place {
 	t.Helper()
 	ns := r.Namespace(t)
@@ -111,7 +111,7 @@ func place(t *testing.T, r *rig.Rig, fabric string) *storetest.Place {
 		t.Fatal(err)
 	}
 	in := client.InNamespace(ns)
-	// change changes a record of a journal where it is kept.
+	// change changes a stored record of a journal.
 	change := func(t *testing.T, id store.ID, at int64, to func([]byte) []byte) {
 		t.Helper()
 		var all corev1.SecretList
@@ -150,7 +150,8 @@ func place(t *testing.T, r *rig.Rig, fabric string) *storetest.Place {
 		},
 		Many: func(t *testing.T, n int) {
 			t.Helper()
-			// As the store makes them: the first one is its own, and the others are like it.
+			// Create journals as the store does: it creates the first one itself, and the others
+			// are copies of it.
 			s, err := open(t.Context(), where, fabric)
 			if err != nil {
 				t.Fatal(err)
@@ -203,13 +204,13 @@ func TestStore(t *testing.T) {
 		func(t *testing.T) (*storetest.Place, func()) {
 			p := place(t, r, "pod1")
 			set := limit(t, r, p)
-			set(1) // a Secret of the row, and no second one
+			set(1) // one Secret of the row, but not a second one
 			return p, func() { set(1000) }
 		})
 }
 
-// limit returns what sets how many Secrets the namespace of a place may have. No
-// controller counts them: the API server does, from what it is told of them at first.
+// limit returns a function that limits the number of Secrets in the namespace of a place. No
+// controller counts them; the API server counts from the initial status.
 func limit(t *testing.T, r *rig.Rig, p *storetest.Place) (set func(n int64)) {
 	t.Helper()
 	b, err := os.ReadFile(p.Where)
@@ -242,7 +243,7 @@ func limit(t *testing.T, r *rig.Rig, p *storetest.Place) (set func(n int64)) {
 		if err := r.Client.Status().Update(t.Context(), q); err != nil {
 			t.Fatal(err)
 		}
-		// The API server takes it up in its own time.
+		// The API server needs some time to apply the limit.
 		tick := time.NewTicker(20 * time.Millisecond)
 		defer tick.Stop()
 		for {
@@ -257,7 +258,7 @@ func limit(t *testing.T, r *rig.Rig, p *storetest.Place) (set func(n int64)) {
 	return set
 }
 
-// A plan is kept in Secrets of at most 512 KiB, and one that was changed there is no plan.
+// A plan is stored in Secrets of at most 512 KiB, and a modified plan is rejected.
 func TestBody(t *testing.T) {
 	r := rig.Start(t)
 	ns := r.Namespace(t)
@@ -270,13 +271,13 @@ func TestBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	ref := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID}
-	body := make([]byte, 1_200_000) // which cannot be compressed
+	body := make([]byte, 1_200_000) // random, so it cannot be compressed
 	if _, err := rand.Read(body); err != nil {
 		t.Fatal(err)
 	}
 	h := sha256.Sum256(body)
 	sum := hex.EncodeToString(h[:])
-	for range 2 { // the second time it is there
+	for range 2 { // the second time, it exists already
 		n, err := s.SaveBody(t.Context(), "plan", body, ref)
 		if err != nil || n != 3 || n != journal.Parts(body) {
 			t.Fatalf("%d parts, %v", n, err)
@@ -316,8 +317,8 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// Journals are removed whole, with the records in Secrets of their own, and so is what an
-// interrupted removal left.
+// Removing journals also removes their records in separate Secrets, and the remains of an
+// interrupted removal.
 func TestRemove(t *testing.T) {
 	r := rig.Start(t)
 	ns := r.Namespace(t)
@@ -329,7 +330,7 @@ func TestRemove(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	noise := make([]byte, 700_000) // which cannot be compressed
+	noise := make([]byte, 700_000) // random, so it cannot be compressed
 	if _, err := rand.Read(noise); err != nil {
 		t.Fatal(err)
 	}
@@ -365,9 +366,9 @@ func TestRemove(t *testing.T) {
 			t.Errorf("%d Secrets, want %d, %v", len(all.Items), want, err)
 		}
 	}
-	const each = 3 // a row, and a record in two parts
+	const each = 3 // one Secret of the row, and a record in two parts
 	secrets(5 * each)
-	// As one that was interrupted once the head was gone.
+	// Simulate a removal that was interrupted after the head had been deleted.
 	var heads corev1.SecretList
 	if err := r.Client.List(t.Context(), &heads, client.InNamespace(ns), client.MatchingLabels{"roce-fabric.io/part": "journal"}); err != nil {
 		t.Fatal(err)
@@ -404,7 +405,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// The Lease of a device is there only while a run has it.
+// The Lease of a device exists only while a run holds it.
 func TestDeviceLease(t *testing.T) {
 	r := rig.Start(t)
 	ns := r.Namespace(t)
@@ -437,7 +438,7 @@ func TestDeviceLease(t *testing.T) {
 		}
 		leases(0)
 	}
-	// One that was taken over is not the earlier holder's to remove.
+	// An earlier holder must not delete a Lease that has been taken over.
 	l, err := one.Lock(t.Context(), store.Self("run1", ""))
 	if err != nil {
 		t.Fatal(err)

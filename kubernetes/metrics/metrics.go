@@ -1,6 +1,5 @@
-// Package metrics is what the operator tells Prometheus of fabrics, plans and runs. It
-// reads them as the API server has them, so that a replica that has just begun to work says
-// what the one before it did.
+// Package metrics exports the operator's fabrics, plans and runs to Prometheus. It reads them
+// from the API server, so that a replica that has just started also reports earlier work.
 package metrics
 
 import (
@@ -15,7 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 )
 
-// readTime bounds what a scrape reads, from memory.
+// readTime limits how long a scrape may read from the cache.
 const readTime = 5 * time.Second
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -41,7 +40,7 @@ var (
 	waiting      = desc("plan_waiting_timestamp_seconds", "Since when a plan waits for its approval.", "namespace", "fabric", "plan")
 )
 
-// all are all of them.
+// all lists all metrics.
 var all = []*prometheus.Desc{buildInfo, elected, member, replicas, verdict, findings, accepted, inconclusive, devices, reachable, drifted, validated, condition, lastRun, plans, waiting}
 
 var verdicts = []v1alpha1.Verdict{v1alpha1.OK, v1alpha1.Warnings, v1alpha1.Errors, v1alpha1.Inconclusive, v1alpha1.Unreachable, v1alpha1.Unknown}
@@ -50,7 +49,7 @@ var phases = []v1alpha1.PlanPhase{v1alpha1.Pending, v1alpha1.Applying, v1alpha1.
 
 // Group is the group of the replicas.
 type Group interface {
-	Name() string // of the Lease of this one; "" for none
+	Name() string // Lease of this replica; "" if it has none
 	Members() []string
 }
 
@@ -61,8 +60,8 @@ type exporter struct {
 	version string
 }
 
-// New returns what is collected. Objects are read by r; fabrics and plans are told by the
-// elected replica alone, which begins when since is closed.
+// New returns the collector. It reads objects through r. Only the elected replica exports
+// fabrics and plans, from the time when since is closed.
 func New(r client.Reader, since <-chan struct{}, g Group, version string) prometheus.Collector {
 	return &exporter{r, g, since, version}
 }
@@ -106,7 +105,7 @@ func (e *exporter) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// fabric tells of one fabric and its plans.
+// fabric exports one fabric and its plans.
 func fabric(gauge func(*prometheus.Desc, float64, ...string), f *v1alpha1.Fabric, all []v1alpha1.FabricPlan) {
 	ns, name, s := f.Namespace, f.Name, f.Status
 	is := s.Verdict

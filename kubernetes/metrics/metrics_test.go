@@ -10,7 +10,7 @@ import (
 
 var text = regexp.MustCompile(`^Desc\{fqName: "roce_fabric_operator_(\w+)", help: "(.*?)", (?:unit: "", )?constLabels: \{\}, variableLabels: \{(.*)\}\}$`)
 
-// README.md lists the metrics, in their words.
+// README.md lists the metrics with their help texts.
 func TestReadme(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/watch/keep"
 )
 
-// Intent is the wanted state of a host by an intent, which also says what its rails are.
+// Intent is the wanted state of a host taken from an intent, together with the host's rails.
 type Intent struct {
 	keep.Intent
 
@@ -37,15 +37,15 @@ func (i *Intent) Load(ctx context.Context) (keep.Wanted, error) {
 	return w, nil
 }
 
-// Rails are the switches at the other ends of the NICs, by the number of the rail.
+// Rails maps the number of each rail to the switch that the rail's NIC is connected to.
 func (i *Intent) Rails() map[int]string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.rails
 }
 
-// railsOf numbers the NICs of a host that have a link, from 1 in the order of their names, or as
-// a selector says. A switch whose name is no value of a label has none.
+// railsOf numbers the linked NICs of a host, from 1 in the order of their names, or as their
+// selectors say. It leaves out switches whose name is not a valid label value.
 func railsOf(h *intent.Host) map[int]string {
 	out := map[int]string{}
 	if h == nil {

@@ -1,7 +1,8 @@
-// Package node says on the Node of Kubernetes that a host is, whether its NICs are as the
-// fabric needs them: the condition RoCEReady, labels for the rails, and a taint.
+// Package node reports on a Kubernetes Node whether the host's NICs are as the fabric needs
+// them: through the condition RoCEReady, labels for the rails, and a taint.
 //
-// It looks at nothing itself. Package watch/keep does, as 'roce-fabric nic agent' has it.
+// The package does not read the host itself; package watch/keep does, as in 'roce-fabric nic
+// agent'.
 package node
 
 import (
@@ -28,13 +29,13 @@ import (
 )
 
 const (
-	// Ready is the type of the condition.
+	// Ready is the type of the Node condition.
 	Ready corev1.NodeConditionType = "RoCEReady"
-	// Taint is the key of the taint of a Node whose condition is False.
+	// Taint is the key of the taint on Nodes whose condition is False.
 	Taint = "roce-fabric.io/not-ready"
-	// rail is the label of a rail, followed by its number: its value is the switch.
+	// rail is the prefix of a rail's label, followed by its number; the value is the switch.
 	rail = "roce-fabric.io/rail-"
-	// maxRails is how many rails have a label.
+	// maxRails is the number of rails that get a label.
 	maxRails = 32
 )
 
@@ -49,15 +50,15 @@ const (
 )
 
 const (
-	// heartbeat is how old the condition may become while nothing changes.
+	// heartbeat is the maximum age of the condition while nothing changes.
 	heartbeat = 5 * time.Minute
-	// retry is when a Node is written to again that could not be, callTime what one call may take.
+	// retry is the delay after a failed write to a Node, callTime the time limit of one call.
 	retry, callTime = 10 * time.Second, 30 * time.Second
-	// maxMessage bounds the message of the condition.
+	// maxMessage limits the length of the condition's message.
 	maxMessage = 4096
 )
 
-// report is what is said on the Node.
+// report is what the Reporter writes to the Node.
 type report struct {
 	status          corev1.ConditionStatus
 	reason, message string
@@ -69,28 +70,28 @@ func (r *report) same(o *report) bool {
 	return r != nil && r.status == o.status && r.reason == o.reason && r.message == o.message && fmt.Sprint(r.rails) == fmt.Sprint(o.rails)
 }
 
-// Reporter writes to one Node. [Reporter.Looked] is for [keep.Config].
+// Reporter writes to one Node. [Reporter.Looked] is the callback for [keep.Config].
 type Reporter struct {
-	// Client needs the right to patch nodes/status, and nodes for a taint.
+	// Client needs the permission to patch nodes/status, and nodes if Taint is set.
 	Client client.Client
 	// Node is the name of the Node.
 	Node string
-	// Taint has a Node tainted whose condition is False.
+	// Taint adds a taint to the Node while its condition is False.
 	Taint bool
-	// Rails are the switches of the rails; nil is for none.
+	// Rails returns the switches of the rails; nil if there are none.
 	Rails func() map[int]string
 	Log   logr.Logger
 
 	next chan *report
 }
 
-// New completes a Reporter.
+// New initialises a Reporter.
 func New(r Reporter) *Reporter {
 	r.next = make(chan *report, 1)
 	return &r
 }
 
-// Looked takes what a look at the host gave. It does not block.
+// Looked takes the result of a check of the host. It does not block.
 func (r *Reporter) Looked(s keep.State, running *nic.Host) {
 	out := reportOf(s, running)
 	if r.Rails != nil {
@@ -100,7 +101,7 @@ func (r *Reporter) Looked(s keep.State, running *nic.Host) {
 		select {
 		case r.next <- out:
 			return
-		case <-r.next: // an older one
+		case <-r.next: // drop an older report
 		}
 	}
 }
@@ -157,8 +158,8 @@ func judge(s keep.State, running *nic.Host) *report {
 	return out
 }
 
-// textOf says what differs as the agent's log does, those together that are the same but for
-// their port.
+// textOf describes the differences like the agent's log, merging those that differ only in their
+// port.
 func textOf(all []keep.Difference) string {
 	type alike struct {
 		field, old, new, blocked string
@@ -177,8 +178,8 @@ func textOf(all []keep.Difference) string {
 	return strings.Join(out, "; ")
 }
 
-// Run writes to the Node what the looks give, until ctx ends. It learns how the Node is from
-// the answers to its own writes, so that it needs no right to read Nodes.
+// Run writes the results of the checks to the Node until ctx ends. It learns the Node's state
+// from the responses to its own writes, so it needs no permission to read Nodes.
 func (r *Reporter) Run(ctx context.Context) {
 	var last, want *report
 	var due <-chan time.Time
@@ -211,7 +212,7 @@ func (r *Reporter) write(ctx context.Context, want *report) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: r.Node}}
-	// A patch of nothing changes nothing, and is answered with the Node.
+	// An empty patch changes nothing and returns the Node.
 	if err := r.patch(ctx, n, map[string]any{}); err != nil {
 		return err
 	}
@@ -237,7 +238,7 @@ func (r *Reporter) write(ctx context.Context, want *report) error {
 	return r.taint(ctx, n, want.status == corev1.ConditionFalse)
 }
 
-// patch patches the status of the Node, and its labels with it.
+// patch patches the status of the Node, and the labels in the same object.
 func (r *Reporter) patch(ctx context.Context, n *corev1.Node, with map[string]any) error {
 	b, err := json.Marshal(with)
 	if err != nil {
@@ -246,8 +247,8 @@ func (r *Reporter) patch(ctx context.Context, n *corev1.Node, with map[string]an
 	return r.Client.Status().Patch(ctx, n, client.RawPatch(types.StrategicMergePatchType, b))
 }
 
-// taint taints the Node, or takes its taint away. The list of taints is written as a whole, for
-// the version of the Node that it is of.
+// taint adds or removes the Node's taint. It replaces the list of taints as a whole, and only if
+// the Node has not changed since it was read.
 func (r *Reporter) taint(ctx context.Context, n *corev1.Node, bad bool) error {
 	if !r.Taint {
 		return nil

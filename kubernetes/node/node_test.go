@@ -36,23 +36,23 @@ import (
 
 func TestMain(m *testing.M) {
 	log.SetLogger(logr.Discard())
-	slog.SetLogLoggerLevel(slog.LevelWarn) // helm tells of each symbolic link
+	slog.SetLogLoggerLevel(slog.LevelWarn) // helm logs each symbolic link
 	os.Exit(rig.Stop(m.Run()))
 }
 
-// tainted reports whether a Node has the taint, besides those that others gave it.
+// tainted reports whether a Node has the operator's taint.
 func tainted(n *corev1.Node) bool {
 	return slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == Taint && t.Effect == corev1.TaintEffectNoSchedule })
 }
 
-// patience bounds waits for what is to come, on a busy machine.
+// patience limits all waits; a busy machine is slow.
 const patience = 2 * time.Minute
 
 // agents is the namespace of the agents.
 const agents = "roce-fabric-agent"
 
-// as is how the agent of a Node reaches the API server: by the token of its Pod, which names
-// the Node, and with what the chart gives it.
+// as returns the client of a Node's agent: it uses the token of the agent's Pod, which names the
+// Node, and the permissions from the chart.
 func as(t *testing.T, r *rig.Rig, node string) client.Client {
 	t.Helper()
 	cfg := rest.CopyConfig(r.Config)
@@ -67,7 +67,7 @@ func as(t *testing.T, r *rig.Rig, node string) client.Client {
 	return c
 }
 
-// install makes what the chart has of the agent.
+// install creates the chart's objects for the agent.
 func install(t *testing.T, r *rig.Rig) {
 	t.Helper()
 	all, err := manifests.Chart(agents, map[string]any{
@@ -79,7 +79,7 @@ func install(t *testing.T, r *rig.Rig) {
 	}
 	for _, o := range all {
 		if o.GetNamespace() != "" {
-			continue // there is no kubelet
+			continue // no kubelet is running
 		}
 		if err := r.Client.Create(t.Context(), o); err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func newNode(t *testing.T, r *rig.Rig, name string) *corev1.Node {
 	return n
 }
 
-// until waits until a Node is as it is to be.
+// until waits until ok returns true for a Node.
 func until(t *testing.T, r *rig.Rig, n *corev1.Node, what string, ok func() bool) {
 	t.Helper()
 	tick, end := time.NewTicker(20*time.Millisecond), time.NewTimer(patience)
@@ -132,7 +132,7 @@ func conditionOf(n *corev1.Node, kind corev1.NodeConditionType) corev1.NodeCondi
 	return corev1.NodeCondition{}
 }
 
-// fast is a clock on which time passes quickly.
+// fast is a clock that runs 20 times as fast.
 type fast struct{ start time.Time }
 
 const times = 20
@@ -143,7 +143,7 @@ func (f fast) Timer(d time.Duration) (<-chan time.Time, func()) {
 	return t.C, func() { t.Stop() }
 }
 
-// source is a wanted state.
+// source is a fixed wanted state.
 type source struct{ *nic.Host }
 
 func (s source) Load(context.Context) (keep.Wanted, error) { return keep.Wanted{Host: s.Host}, nil }
@@ -155,7 +155,7 @@ const (
 	ens1 = "ens2f0np0"
 )
 
-// host is one whose NICs are as wanted.
+// host returns a host whose NICs are in their wanted state.
 func host(t *testing.T) (*localtest.Host, *local.Machine, *nic.Host) {
 	t.Helper()
 	h := localtest.InMemory(t.TempDir())
@@ -179,8 +179,8 @@ func host(t *testing.T) (*localtest.Host, *local.Machine, *nic.Host) {
 	return h, m, want
 }
 
-// A Node whose rail loses PFC is not RoCEReady, says why, and is tainted, as soon as the agent
-// has looked. All of it is undone in the end, and what others wrote to the Node stays.
+// A Node whose rail loses PFC is not RoCEReady, reports the reason, and is tainted at the next
+// check. All of that is undone in the end, and changes by others to the Node are kept.
 func TestNode(t *testing.T) {
 	r := rig.Start(t)
 	install(t, r)
@@ -232,7 +232,7 @@ func TestNode(t *testing.T) {
 	confined(t, r, n)
 }
 
-// confined checks that an agent can write to its own Node alone, and only what it is for.
+// confined checks that an agent can write only to its own Node, and only what it needs.
 func confined(t *testing.T, r *rig.Rig, own *corev1.Node) {
 	t.Helper()
 	other := newNode(t, r, "gpu2")
@@ -253,7 +253,7 @@ func confined(t *testing.T, r *rig.Rig, own *corev1.Node) {
 		{own, `{"metadata":{"labels":{"zone":"b"}}}`, "writes no label but those of roce-fabric.io"},
 		{own, `{"metadata":{"labels":{"zone":null}}}`, "writes no label but those of roce-fabric.io"},
 	} {
-		// The API server takes a policy up in its own time.
+		// The API server needs some time to apply a new policy.
 		end := time.Now().Add(patience)
 		for {
 			n := q.of.DeepCopy()
@@ -316,7 +316,7 @@ links:
   - {a: leaf2/Ethernet0, b: gpu1/ens2f0np0, cable: 5m, speed: 400G}
 `
 
-// The intent is a ConfigMap, as the kubelet mounts one: a link to a folder that is replaced.
+// The intent is a ConfigMap as mounted by the kubelet: a link to a folder that is replaced.
 func TestIntent(t *testing.T) {
 	dir := t.TempDir()
 	mount := func(version, text string) {

@@ -31,16 +31,16 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/journal"
 )
 
-// retry is when something that waits for others is looked at again.
+// retry is the delay before something that waits for others is tried again.
 const retry = 10 * time.Second
 
-// byPolicy is what a plan is approved by that needs no approval.
+// byPolicy is the approver of plans that the policy approves.
 const byPolicy = "policy apply"
 
-// maxOutcomes is that of the schema.
+// maxOutcomes is the schema's limit for the list of devices.
 const maxOutcomes = 100
 
-// ended passes changes of plans that come to their end.
+// ended passes events in which a plan reaches its end.
 var ended = predicate.Funcs{
 	CreateFunc:  func(event.CreateEvent) bool { return false },
 	DeleteFunc:  func(event.DeleteEvent) bool { return false },
@@ -51,7 +51,7 @@ var ended = predicate.Funcs{
 	},
 }
 
-// planOf is the plan that an approval names.
+// planOf returns the plan that an approval names.
 func planOf(_ context.Context, o client.Object) []reconcile.Request {
 	a, ok := o.(*v1alpha1.FabricPlanApproval)
 	if !ok {
@@ -60,13 +60,13 @@ func planOf(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: a.Namespace, Name: a.Spec.Plan}}}
 }
 
-// planReconciler carries out plans that are approved.
+// planReconciler carries out approved plans.
 type planReconciler struct{ deps }
 
 // Reconcile implements the controller.
 func (r *planReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	p, f := &v1alpha1.FabricPlan{}, &v1alpha1.Fabric{}
-	// Asked directly: a plan that has ended must not be seen as one that goes on.
+	// Bypass the cache, so that a finished plan is not mistaken for a running one.
 	if err := r.direct.Get(ctx, req.NamespacedName, p); err != nil {
 		if client.IgnoreNotFound(err) == nil {
 			err = r.answerAll(ctx, req.Namespace, req.Name, "there is no FabricPlan "+req.Name)
@@ -77,7 +77,7 @@ func (r *planReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !p.DeletionTimestamp.IsZero() || !f.DeletionTimestamp.IsZero() || !metav1.IsControlledBy(p, f) {
-		return ctrl.Result{}, nil // a plan that someone else made is none
+		return ctrl.Result{}, nil // ignore plans that the operator did not make
 	}
 	switch phase := p.Status.Phase; {
 	case final(phase):
@@ -91,7 +91,7 @@ func (r *planReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 	return ctrl.Result{}, nil
 }
 
-// approvals are those that name a plan and have no answer yet.
+// approvals returns the unanswered approvals of a plan.
 func (r *planReconciler) approvals(ctx context.Context, namespace, plan string) (out []v1alpha1.FabricPlanApproval, _ error) {
 	var l v1alpha1.FabricPlanApprovalList
 	if err := r.List(ctx, &l, client.InNamespace(namespace)); err != nil {
@@ -114,7 +114,7 @@ func (r *planReconciler) answer(ctx context.Context, a *v1alpha1.FabricPlanAppro
 	return client.IgnoreNotFound(err)
 }
 
-// answerAll refuses the approvals of a plan that have no answer yet.
+// answerAll rejects the unanswered approvals of a plan.
 func (r *planReconciler) answerAll(ctx context.Context, namespace, plan, why string) error {
 	all, err := r.approvals(ctx, namespace, plan)
 	for i := range all {
@@ -123,7 +123,7 @@ func (r *planReconciler) answerAll(ctx context.Context, namespace, plan, why str
 	return err
 }
 
-// start begins to carry out a plan that is approved.
+// start starts an approved plan.
 func (r *planReconciler) start(ctx context.Context, f *v1alpha1.Fabric, p *v1alpha1.FabricPlan) (ctrl.Result, error) {
 	all, err := r.approvals(ctx, p.Namespace, p.Name)
 	if err != nil {
@@ -152,7 +152,7 @@ func (r *planReconciler) start(ctx context.Context, f *v1alpha1.Fabric, p *v1alp
 		}
 	}
 	if by == "" {
-		return ctrl.Result{}, r.say(ctx, p, unapproved) // again, where an approval was deleted
+		return ctrl.Result{}, r.say(ctx, p, unapproved) // set it again if the approval was deleted
 	}
 	if held(f) {
 		return ctrl.Result{RequeueAfter: retry}, r.say(ctx, p, "approved; "+whyHeld)
@@ -165,7 +165,7 @@ func (r *planReconciler) start(ctx context.Context, f *v1alpha1.Fabric, p *v1alp
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	// Written as it was seen: a plan that was superseded since is not begun.
+	// This fails if the plan has changed since it was read, for example if it was superseded.
 	now := metav1.Now()
 	p.Status.Phase, p.Status.ApprovedBy, p.Status.Started, p.Status.After = v1alpha1.Applying, by, &now, int64(newest.Number)
 	p.Status.Message = "approved by " + by
@@ -181,14 +181,14 @@ func (r *planReconciler) start(ctx context.Context, f *v1alpha1.Fabric, p *v1alp
 	return ctrl.Result{}, err
 }
 
-// held reports whether no run may begin.
+// held reports whether no run may start.
 func held(f *v1alpha1.Fabric) bool {
 	return f.Spec.Suspend || f.Spec.Policy != v1alpha1.Plan && f.Spec.Policy != v1alpha1.Apply
 }
 
 const whyHeld = "waits until the Fabric is not suspended and its policy is plan or apply"
 
-// say changes the message of a plan.
+// say updates the message of a plan.
 func (r *planReconciler) say(ctx context.Context, p *v1alpha1.FabricPlan, message string) error {
 	if p.Status.Message == message {
 		return nil
@@ -198,7 +198,7 @@ func (r *planReconciler) say(ctx context.Context, p *v1alpha1.FabricPlan, messag
 	return r.Status().Patch(ctx, p, client.MergeFrom(before))
 }
 
-// newestRun is the last journal of a store; none has the number 0.
+// newestRun returns the newest journal of a store; its number is 0 if there is none.
 func newestRun(ctx context.Context, s store.Store) (store.ID, error) {
 	ids, err := s.Journals(ctx)
 	if err != nil || len(ids) == 0 {
@@ -207,13 +207,14 @@ func newestRun(ctx context.Context, s store.Store) (store.ID, error) {
 	return ids[len(ids)-1], nil
 }
 
-// wait is an error that says for what a plan waits.
+// wait is an error that says what a plan is waiting for.
 type wait struct{ what string }
 
 func (w *wait) Error() string { return w.what }
 
-// carryOut carries a plan out, or resumes it where a replica was cut off, and says what
-// became of it. A replica that ends reverts what it is at, and leaves the rest to another.
+// carryOut carries out a plan, or resumes it if a replica was interrupted, and writes the result
+// to its status. A replica that shuts down reverts the device being changed and leaves the rest
+// to another replica.
 func (r *planReconciler) carryOut(ctx context.Context, f *v1alpha1.Fabric, p *v1alpha1.FabricPlan) (ctrl.Result, error) {
 	st, err := r.store(f)
 	if err != nil {
@@ -223,13 +224,13 @@ func (r *planReconciler) carryOut(ctx context.Context, f *v1alpha1.Fabric, p *v1
 	waits := (*wait)(nil)
 	switch {
 	case errors.Is(err, store.ErrLost):
-		return ctrl.Result{}, err // whoever has the lock now goes on, and says how
+		return ctrl.Result{}, err // the new holder of the lock continues, and reports the result
 	case ctx.Err() != nil:
 		return ctrl.Result{}, r.interrupted(ctx, p)
 	case errors.As(err, &waits):
 		return ctrl.Result{RequeueAfter: retry}, r.say(ctx, p, "approved by "+p.Status.ApprovedBy+"; "+waits.what)
 	case err != nil && res == nil && !errors.As(err, new(*fleet.Error)) && !errors.As(err, new(*intentError)):
-		return ctrl.Result{}, err // nothing is known: another try may learn it
+		return ctrl.Result{}, err // nothing is known; the next attempt may succeed
 	}
 	all, runs, e := states(ctx, st, p, res)
 	if e != nil {
@@ -240,7 +241,8 @@ func (r *planReconciler) carryOut(ctx context.Context, f *v1alpha1.Fabric, p *v1
 	p.Status.Ended, p.Status.Runs, p.Status.Interrupted = &now, runs, false
 	outcome(p, all, err)
 	if err := r.Status().Patch(ctx, p, ifUnchanged(before)); apierrors.IsNotFound(err) {
-		// As with its Fabric. What became of the devices is in the journal, and here.
+		// The plan was probably deleted with its Fabric. The result is in the journal and in
+		// this log line.
 		log.FromContext(ctx).Info("the plan was deleted while it was carried out", "phase", p.Status.Phase, "message", p.Status.Message, "states", p.Status.States)
 		return ctrl.Result{}, nil
 	} else if err != nil {
@@ -254,13 +256,14 @@ func (r *planReconciler) carryOut(ctx context.Context, f *v1alpha1.Fabric, p *v1
 	return ctrl.Result{}, nil
 }
 
-// ifUnchanged is a patch of a plan as it was seen: this replica may have stood still for long,
-// and another one may have gone on.
+// ifUnchanged returns a patch that fails if the plan has changed, because this replica may have
+// been stalled while another one continued.
 func ifUnchanged(before *v1alpha1.FabricPlan) client.Patch {
 	return client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 }
 
-// interrupted notes that this replica ended in the middle of a run, which is to go on.
+// interrupted records that this replica is shutting down during a run, so that another one
+// resumes it.
 func (r *planReconciler) interrupted(ctx context.Context, p *v1alpha1.FabricPlan) error {
 	why := context.Cause(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), retry)
@@ -270,7 +273,7 @@ func (r *planReconciler) interrupted(ctx context.Context, p *v1alpha1.FabricPlan
 	return errors.Join(why, r.Status().Patch(ctx, p, ifUnchanged(before)))
 }
 
-// run runs, or resumes.
+// run starts or resumes the run of a plan.
 func (r *planReconciler) run(ctx context.Context, f *v1alpha1.Fabric, p *v1alpha1.FabricPlan, st *journal.Secrets) (_ *fleet.Result, err error) {
 	l, err := r.o.load(ctx, r.direct, f)
 	if err != nil {
@@ -316,7 +319,7 @@ func (r *planReconciler) run(ctx context.Context, f *v1alpha1.Fabric, p *v1alpha
 		},
 		Allow: impactOf(p.Spec.Impact), SkipUnreachable: true,
 	}
-	// Once more: until nobody was at work, another replica may have been.
+	// Check again, because another replica may have worked until the locks were free.
 	resumes, err := begun(ctx, st, p)
 	if err != nil {
 		return nil, err
@@ -333,14 +336,14 @@ func (r *planReconciler) run(ctx context.Context, f *v1alpha1.Fabric, p *v1alpha
 	return res, err
 }
 
-// begun reports whether a run of a plan has begun.
+// begun reports whether the run of a plan has started.
 func begun(ctx context.Context, s store.Store, p *v1alpha1.FabricPlan) (bool, error) {
 	newest, err := newestRun(ctx, s)
 	return int64(newest.Number) > p.Status.After, err
 }
 
-// stands returns an error where a run must not begin, or not yet: its approval was withdrawn
-// since.
+// stands returns an error if a run must not start, or not yet, because its approval has been
+// withdrawn or the Fabric is on hold.
 func (r *planReconciler) stands(ctx context.Context, f *v1alpha1.Fabric, p *v1alpha1.FabricPlan) error {
 	by := p.Status.ApprovedBy
 	if by == byPolicy {
@@ -362,7 +365,7 @@ func gateOf(f *v1alpha1.Fabric) fleet.GateMode {
 	return cmp.Or(fleet.GateMode(f.Spec.Rollout.Gate), fleet.GateFull)
 }
 
-// openBody reads the plan that a FabricPlan names, which must be the one that was approved.
+// openBody reads the body of a FabricPlan, which must be the approved one.
 func openBody(ctx context.Context, st *journal.Secrets, p *v1alpha1.FabricPlan, dir string) (*fleet.PlanFile, error) {
 	body, err := st.Body(ctx, p.Spec.Body.Name, int(p.Spec.Body.Parts), p.Spec.Body.SHA256)
 	if err != nil {
@@ -382,14 +385,14 @@ func openBody(ctx context.Context, st *journal.Secrets, p *v1alpha1.FabricPlan, 
 	return saved, nil
 }
 
-// resume goes on with a run that was cut off: on the devices that it did not come to, with
-// just the steps that were approved; and on those that it was cut off at, with what is left
-// to do there, within the impact that was approved.
+// resume continues an interrupted run: on devices that it had not reached, with exactly the
+// approved steps; on devices that it was changing, with the remaining steps, within the approved
+// impact.
 func (r *planReconciler) resume(ctx context.Context, p *v1alpha1.FabricPlan, l *loaded, devices []fleet.Device, saved *fleet.PlanFile, opts fleet.ApplyOptions) (res *fleet.Result, err error) {
 	in := l.Fabric.Fabric()
 	past, left, err := fleet.Unfinished(opts.Store, in)
 	if errors.As(err, new(*fleet.Error)) || err == nil && past.Ended && !p.Status.Interrupted {
-		return nil, nil // the run has ended: its journal says how the devices are
+		return nil, nil // the run has ended: its journal has the state of the devices
 	}
 	if err != nil {
 		return nil, err
@@ -424,7 +427,8 @@ func (r *planReconciler) resume(ctx context.Context, p *v1alpha1.FabricPlan, l *
 	return fleet.Apply(ctx, devices, fresh, opts)
 }
 
-// stepsOf are the state and the steps of each device of a plan; "" for one without steps.
+// stepsOf returns the state and the steps of each device in a plan; "" for a device without
+// steps.
 func stepsOf(p *fleet.PlanFile) (map[string]string, error) {
 	out := map[string]string{}
 	for d, err := range p.Devices() {
@@ -444,8 +448,8 @@ func stepsOf(p *fleet.PlanFile) (map[string]string, error) {
 	return out, nil
 }
 
-// states are those of the devices after the runs of a plan, which are also returned: as
-// their journals have them, and the last one's result.
+// states returns the outcomes of a plan's devices, from the journals of its runs and from the
+// last result, and the IDs of the runs.
 func states(ctx context.Context, st *journal.Secrets, p *v1alpha1.FabricPlan, last *fleet.Result) (_ map[string]fleet.Outcome, runs []string, _ error) {
 	ids, err := st.Journals(ctx)
 	if err != nil {
@@ -457,11 +461,11 @@ func states(ctx context.Context, st *journal.Secrets, p *v1alpha1.FabricPlan, la
 		}
 	}
 	out := map[string]fleet.Outcome{}
-	for past, err := range fleet.Runs(st) { // the newest first
+	for past, err := range fleet.Runs(st) { // newest first
 		if past == nil || !slices.Contains(runs, past.ID) {
 			break
 		}
-		if err != nil && !errors.Is(err, store.ErrCutOff) { // of a run that wrote nothing
+		if err != nil && !errors.Is(err, store.ErrCutOff) { // ErrCutOff: the run wrote nothing
 			return nil, nil, err
 		}
 		for _, d := range past.Devices {
@@ -481,7 +485,7 @@ func states(ctx context.Context, st *journal.Secrets, p *v1alpha1.FabricPlan, la
 	return out, runs, nil
 }
 
-// outcome says in the status of a plan what became of it.
+// outcome writes the result of a plan to its status.
 func outcome(p *v1alpha1.FabricPlan, all map[string]fleet.Outcome, err error) {
 	s := &p.Status
 	s.States, s.Devices = map[string]int32{}, nil

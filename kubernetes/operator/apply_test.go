@@ -25,7 +25,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/journal"
 )
 
-// plan waits for the plan of a fabric that waits for an approval.
+// plan waits for the pending plan of a fabric.
 func (b *bench) plan(f *v1alpha1.Fabric) *v1alpha1.FabricPlan {
 	b.Helper()
 	b.until(f, "a plan", func() bool { return f.Status.Plan != nil })
@@ -41,7 +41,7 @@ func (b *bench) approve(name, plan, digest string) *v1alpha1.FabricPlanApproval 
 	return a
 }
 
-// ends waits for the end of a plan.
+// ends waits for the end of a plan and checks its phase.
 func (b *bench) ends(p *v1alpha1.FabricPlan, phase v1alpha1.PlanPhase) {
 	b.Helper()
 	b.until(p, "it has ended", func() bool { return p.Status.Ended != nil })
@@ -51,7 +51,7 @@ func (b *bench) ends(p *v1alpha1.FabricPlan, phase v1alpha1.PlanPhase) {
 	}
 }
 
-// earlierRuns are so many runs that left nothing on devices.
+// earlierRuns adds n runs without devices to the store.
 func (b *bench) earlierRuns(fabric string, n int) *journal.Secrets {
 	b.Helper()
 	s, err := journal.Open(b.r.Client, b.ns, fabric, time.Minute)
@@ -79,8 +79,8 @@ func (b *bench) earlierRuns(fabric string, n int) *journal.Secrets {
 	return s
 }
 
-// A plan waits, is approved by its digest alone, and is carried out exactly; then nothing
-// is left to do.
+// A plan waits until it is approved by its digest, and is then carried out exactly as approved;
+// after that, nothing is left to do.
 func TestApply(t *testing.T) {
 	b := newBench(t)
 	in := b.start(2)
@@ -117,7 +117,7 @@ func TestApply(t *testing.T) {
 	if r := f.Status.LastRun; r == nil || r.Plan != p.Name || r.Phase != v1alpha1.Applied || r.Run != p.Status.Runs[0] {
 		t.Errorf("the last run is %+v", r)
 	}
-	// Of the runs, those that can be of use stay; of the locks of devices, none.
+	// The newest 20 runs are kept, but no locks of devices.
 	b.until(f, "old journals are gone", func() bool {
 		ids, err := runs.Journals(t.Context())
 		return err == nil && len(ids) == 20 && ids[len(ids)-1].Run == p.Status.Runs[0]
@@ -151,15 +151,15 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// Whoever approved a plan approved of one digest: where the fabric has moved since, nothing
-// is written. And drift is corrected by nobody but who approves of that.
+// An approval is for one digest: if the fabric has changed since, nothing is written. Drift is
+// corrected only after an approval.
 func TestMoved(t *testing.T) {
 	b := newBench(t)
 	in := b.start(1)
 	f := b.fabric(in, v1alpha1.Plan)
 	b.operate(options())
 	p := b.plan(f)
-	// Another intent has another plan, and the old one is over.
+	// A changed intent has a new plan, which supersedes the old one.
 	b.change(f, func() { f.Spec.Intent.Inline = strings.Replace(in, "min: 150KB", "min: 200KB", 1) })
 	b.until(p, "it is superseded", func() bool { return p.Status.Phase == v1alpha1.Superseded })
 	a := b.approve("old", p.Name, p.Spec.Digest)
@@ -173,13 +173,13 @@ func TestMoved(t *testing.T) {
 	b.until(f, "it is suspended", func() bool { return condition(f, v1alpha1.Ready).Reason == "Suspended" })
 	a = b.approve("early", p.Name, p.Spec.Digest)
 	b.until(p, "it waits", func() bool { return strings.Contains(p.Status.Message, "waits until the Fabric is not suspended") })
-	// Someone changes a switch: what was approved is of another state.
+	// Someone changes a switch, so the approved plan is for another state.
 	if err := b.lab.Inject("leaf1", "PORT_QOS_MAP|Ethernet0 pfc_enable=3,5"); err != nil {
 		t.Fatal(err)
 	}
 	b.change(f, func() { f.Spec.Suspend = false })
 	b.until(p, "it has ended", func() bool { return p.Status.Ended != nil })
-	// Whichever comes first: the next validation, or the approved run that reads the switch again.
+	// Either the next validation or the approved run, which reads the switch again, comes first.
 	refused := p.Status.Phase == v1alpha1.Refused && strings.Contains(p.Status.Message, "nothing was written") && strings.Contains(p.Status.Message, "1 device changed since the plan was made")
 	if !refused && p.Status.Phase != v1alpha1.Superseded || p.Status.States["applied"] > 0 {
 		t.Errorf("%+v", p.Status)
@@ -187,7 +187,7 @@ func TestMoved(t *testing.T) {
 	b.until(f, "a plan of what is there now", func() bool { return f.Status.Plan != nil && f.Status.Plan.Digest != p.Spec.Digest })
 }
 
-// An approval that is deleted before its run begins allows nothing.
+// An approval that is deleted before its run starts has no effect.
 func TestWithdrawn(t *testing.T) {
 	b := newBench(t)
 	f := b.fabric(b.start(1), v1alpha1.Plan)
@@ -211,7 +211,7 @@ func TestWithdrawn(t *testing.T) {
 	says("waits for a FabricPlanApproval")
 	suspend(false)
 
-	// Another run has the lock of the fabric.
+	// Another run holds the lock of the fabric.
 	s, err := journal.Open(b.r.Client, b.ns, "pod1", time.Minute)
 	if err != nil {
 		t.Fatal(err)
@@ -233,7 +233,7 @@ func TestWithdrawn(t *testing.T) {
 	b.until(f, "the next plan", func() bool { return f.Status.Plan != nil && f.Status.Plan.Name != p.Name })
 }
 
-// With policy apply a plan within the impact allowed needs no approval, and any other does.
+// With policy apply, a plan within the allowed impact needs no approval; any other plan does.
 func TestPolicyApply(t *testing.T) {
 	b := newBench(t)
 	f := b.fabric(b.start(1), v1alpha1.Apply)
@@ -250,10 +250,11 @@ func TestPolicyApply(t *testing.T) {
 	b.until(q, "its end", func() bool { return q.Status.ApprovedBy == "policy apply" })
 }
 
-// replicaVariable makes the test program a replica of the operator.
+// replicaVariable is the environment variable that makes the test program a replica of the
+// operator.
 const replicaVariable = "ROCE_FABRIC_REPLICA"
 
-// connection is what a replica needs.
+// connection holds what a replica needs to connect.
 type connection struct {
 	Host          string
 	CA, Cert, Key []byte
@@ -280,7 +281,7 @@ func replica() int {
 	return 0
 }
 
-// startReplica starts a replica as a process of its own.
+// startReplica starts a replica as a separate process.
 func (b *bench) startReplica() *exec.Cmd {
 	b.Helper()
 	c := b.as
@@ -296,7 +297,7 @@ func (b *bench) startReplica() *exec.Cmd {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may be over
+		_ = cmd.Process.Kill() // the process may have ended
 		_ = cmd.Wait()
 		if b.Failed() {
 			b.Logf("%.8000s", log.String())
@@ -305,13 +306,13 @@ func (b *bench) startReplica() *exec.Cmd {
 	return cmd
 }
 
-// The replica at work is killed in the middle of a wave, or stands still for longer than its
-// locks last and then goes on. Another one ends what was approved; no switch has two writers,
-// and none is written to by one that has lost its lock.
+// The active replica is killed in the middle of a wave, or is stopped for longer than its locks
+// last and then continues. Another replica completes the approved plan; no switch has two
+// writers at once, and a replica that has lost its lock writes to none.
 func TestLostReplica(t *testing.T) {
 	for name, how := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "stopped": syscall.SIGSTOP} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // it is waiting for the most part
+			t.Parallel() // it mostly waits
 			lostReplica(t, how)
 		})
 	}
@@ -326,8 +327,9 @@ func lostReplica(t *testing.T, how syscall.Signal) {
 	f := b.fabric(b.start(leaves), v1alpha1.Plan)
 	first := b.startReplica()
 	p := b.plan(f)
-	b.startReplica() // which waits for the first one's lease
-	// The middle: half of the switches were written to, and one is sent its change now.
+	b.startReplica() // it waits for the lease of the first replica
+	// Strike in the middle: half of the switches have been written to, and one is just receiving
+	// its change.
 	var sets atomic.Int32
 	reached, lost := make(chan struct{}), make(chan struct{})
 	for device := range b.lab.Switches {

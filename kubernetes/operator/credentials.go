@@ -20,11 +20,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 )
 
-// An intent names variables, files and commands. Here it comes from whoever may write a
-// Fabric, and those of the operator are none of theirs: each reference is to a key of the
-// Secret that the Fabric names, and a command is refused.
+// An intent refers to variables, files and commands. In the operator, anyone who may write a
+// Fabric can write the intent, and must not get access to the operator's own secrets: each
+// reference is resolved to a key of the Secret that the Fabric names, and commands are rejected.
 
-// resolve points the references of an intent to the keys of its Secret, in files of the
+// resolve resolves the references of an intent to keys of its Secret, stored as files in the
 // private folder.
 func (l *loaded) resolve(ctx context.Context, c client.Reader, f *v1alpha1.Fabric) error {
 	r := references{dir: filepath.Join(l.dir, "credentials")}
@@ -60,7 +60,7 @@ func (l *loaded) resolve(ctx context.Context, c client.Reader, f *v1alpha1.Fabri
 	return l.permit(r.secret, in)
 }
 
-// permit refuses an intent that has credentials sent elsewhere than their Secret says.
+// permit rejects an intent that sends credentials to addresses that its Secret does not allow.
 func (l *loaded) permit(name string, in *intent.Fabric) error {
 	a, all := &fleet.Access{Policy: l.policy}, []error{}
 	all = append(all, a.Permit(in.Switches, in.Hosts))
@@ -73,11 +73,11 @@ func (l *loaded) permit(name string, in *intent.Fabric) error {
 	return nil
 }
 
-// annotationAddresses is on a Secret: the networks, IP addresses and patterns of host names
-// to which its keys may be sent. Without it the intent says.
+// annotationAddresses is the annotation of a Secret with the networks, IP addresses and host
+// name patterns that its keys may be sent to. Without it, the intent decides.
 const annotationAddresses = "roce-fabric.io/addresses"
 
-// callouts are what an intent has called, by their keys.
+// callouts returns the commands and webhooks of an intent, by their keys in the intent.
 func callouts(f *intent.Fabric) map[string]*intent.Approval {
 	out := map[string]*intent.Approval{
 		"rollout.approval": f.Rollout.Approval, "rollout.reset.drain": (*intent.Approval)(f.Rollout.Reset.Drain), "rollout.reset.undrain": (*intent.Approval)(f.Rollout.Reset.Undrain),
@@ -86,12 +86,12 @@ func callouts(f *intent.Fabric) map[string]*intent.Approval {
 	return out
 }
 
-// references rewrites those of an intent.
+// references rewrites the references of an intent.
 type references struct {
 	dir    string
-	secret string // its name
+	secret string // name of the Secret
 	keys   map[string][]byte
-	static bool // only what the Secret has no say in is looked at
+	static bool // check only what does not depend on the Secret's content
 }
 
 // of rewrites all references of an intent.
@@ -107,7 +107,7 @@ func (r *references) of(f *intent.Fabric) error {
 		if a.SSH.Agent.V {
 			return wrong("%s: the operator has no SSH agent: name a key", a.SSH.Agent.From)
 		}
-		// In place of ~/.ssh/known_hosts, which is nobody's here.
+		// Used instead of ~/.ssh/known_hosts; the operator has no home directory.
 		if a.SSH.Configured() && a.SSH.KnownHosts.V == "" {
 			a.SSH.KnownHosts = intent.Value[string]{V: "known_hosts", From: a.SSH.KnownHosts.From}
 		}
@@ -136,13 +136,13 @@ func (r *references) of(f *intent.Fabric) error {
 		}
 		a.Token, a.CA = token.V, ca.V
 	}
-	// Plans are believed by the digest of their FabricPlan.
+	// Plans are trusted by the digest in their FabricPlan, not by keys.
 	f.Rollout.TrustKeys = nil
 	return nil
 }
 
-// reference rewrites a reference to a secret: env:NAME is the key NAME, and file:PATH the
-// key that has the name of the file. A plain user name stays.
+// reference rewrites a reference to a secret: env:NAME becomes the key NAME, and file:PATH the
+// key with the file's name. A plain user name is kept.
 func (r *references) reference(v *intent.Value[string]) error {
 	scheme, rest, _ := strings.Cut(v.V, ":")
 	switch scheme {
@@ -158,7 +158,7 @@ func (r *references) reference(v *intent.Value[string]) error {
 	return nil
 }
 
-// file rewrites the path of a file: the key that has its name.
+// file rewrites the path of a file to the key with the file's name.
 func (r *references) file(v *intent.Value[string]) error {
 	if v.V == "" {
 		return nil
@@ -170,7 +170,7 @@ func (r *references) file(v *intent.Value[string]) error {
 	return err
 }
 
-// key is the file of a key of the Secret.
+// key returns the path of the file with a key of the Secret.
 func (r *references) key(name string, v *intent.Value[string]) (path string, _ error) {
 	switch _, ok := r.keys[name]; {
 	case r.static:

@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 )
 
-// oneSecret answers with one Secret.
+// oneSecret is a reader that returns one Secret.
 type oneSecret struct {
 	client.Reader
 	s corev1.Secret
@@ -24,7 +24,7 @@ func (o oneSecret) Get(_ context.Context, _ client.ObjectKey, into client.Object
 	return nil
 }
 
-// Whoever keeps a Secret says where its keys may be sent.
+// The owner of a Secret decides where its keys may be sent.
 func TestAddressesOfASecret(t *testing.T) {
 	const text = `apiVersion: roce-fabric/v1
 kind: Fabric
@@ -52,7 +52,7 @@ rollout: {approval: {url: "https://change.example.net/roce"}}
 			t.Errorf("%q: %v", to, err)
 		}
 		if err == nil {
-			// The keys that were put in place are those that may be used, and no others.
+			// Only the keys that were put in place may be used.
 			a := (&Options{}).withDefaults().access(l)
 			if err := a.Permit(f.Switches, nil); err != nil {
 				t.Error(err)

@@ -12,11 +12,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/journal"
 )
 
-// The lock of a fabric lets one run write to its devices. That of a device, which a run
-// holds only while it writes to that one, keeps runs over other Fabrics with the same device
-// away as well, and readers.
+// The lock of a fabric ensures that only one run writes to its devices. A run also holds the
+// lock of a device while it writes to that device, because other Fabrics may contain the same
+// device, and to keep readers away.
 
-// deviceStore has the lock of a device, which is known by its address.
+// deviceStore returns the store for the lock of a device, which is identified by its address.
 func (d *deps) deviceStore(f *v1alpha1.Fabric, l *loaded, device string) (*journal.Secrets, error) {
 	in, address := l.Fabric.Fabric(), ""
 	if sw := in.Switch(device); sw != nil {
@@ -27,7 +27,7 @@ func (d *deps) deviceStore(f *v1alpha1.Fabric, l *loaded, device string) (*journ
 	return d.stores.open(f.Namespace, "device "+cmp.Or(address, f.Name+"/"+device), journal.OpenDevice)
 }
 
-// writer is who writes to a device; nil for nobody.
+// writer returns who is writing to a device; nil if nobody is.
 func (d *deps) writer(ctx context.Context, f *v1alpha1.Fabric, l *loaded, device string) (*store.Owner, error) {
 	s, err := d.deviceStore(f, l, device)
 	if err != nil {
@@ -36,8 +36,8 @@ func (d *deps) writer(ctx context.Context, f *v1alpha1.Fabric, l *loaded, device
 	return s.Holder(ctx)
 }
 
-// lockDevice takes the lock of a device for a run that has the lock of its fabric. Another
-// one is waited for.
+// lockDevice takes the lock of a device for a run that holds the lock of its fabric. It waits if
+// another run holds the device's lock.
 func (d *deps) lockDevice(ctx context.Context, f *v1alpha1.Fabric, l *loaded, device, plan string) (store.Lock, error) {
 	s, err := d.deviceStore(f, l, device)
 	if err != nil {
@@ -56,7 +56,7 @@ func (d *deps) lockDevice(ctx context.Context, f *v1alpha1.Fabric, l *loaded, de
 		if !errors.As(err, &held) {
 			return lock, err
 		}
-		// A run of this fabric that was cut off lost the lock of the fabric, too.
+		// An interrupted run of this fabric has also lost the fabric's lock, so break its lock.
 		if strings.HasPrefix(held.Owner.Run, ours) && s.Break(ctx, held.Owner, me) == nil {
 			continue
 		}

@@ -11,8 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/journal"
 )
 
-// A device that someone else writes to is neither written to nor read, until the lock is
-// given back.
+// A device that another run writes to is neither written to nor read until its lock is released.
 func TestDeviceLock(t *testing.T) {
 	b := newBench(t)
 	f := b.fabric(b.start(1), v1alpha1.Plan)

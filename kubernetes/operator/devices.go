@@ -22,17 +22,18 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// labelFabric is on each object of a Fabric.
+// labelFabric is the label of every object that belongs to a Fabric.
 const labelFabric = "roce-fabric.io/fabric"
 
-// The bounds of a status.
+// Limits of a status.
 const (
 	maxFindings = 50
 	maxPorts    = 64
 	maxText     = 1024
 )
 
-// deviceName is the name of the object of a device, whose own may be none for Kubernetes.
+// deviceName returns the name of a device's object; the device's own name may not be valid in
+// Kubernetes.
 func deviceName(fabric, device string) string {
 	name := fabric + "." + strings.ToLower(device)
 	if name == fabric+"."+device && len(validation.IsDNS1123Subdomain(name)) == 0 {
@@ -49,8 +50,7 @@ func brief(text string) string {
 	return text
 }
 
-// judge says in the status of a device what was found on it, alone and by comparison with
-// others.
+// judge writes the findings of a device, alone and compared with others, to its status.
 func judge(l *loaded, s *v1alpha1.DeviceState, fs []validate.Finding) {
 	s.Verdict, s.Counts, s.Findings = verdict(fs), counts(fs), nil
 	if s.Message != "" {
@@ -88,7 +88,7 @@ func newDeviceObject(host bool) deviceObject {
 	return deviceObject{o, &o.Spec, &o.Status}
 }
 
-// statusOf is the object of a device, which is made where there is none.
+// statusOf returns the object of a device, creating it if necessary.
 func (d *deps) statusOf(ctx context.Context, f *v1alpha1.Fabric, device string, host bool) (deviceObject, error) {
 	o := newDeviceObject(host)
 	key := client.ObjectKey{Namespace: f.Namespace, Name: deviceName(f.Name, device)}
@@ -108,7 +108,7 @@ func (d *deps) statusOf(ctx context.Context, f *v1alpha1.Fabric, device string, 
 	return o, err
 }
 
-// tellStatus writes what a reading gave into the status of a device.
+// tellStatus writes a reading to the status of a device.
 func (r *reader) tellStatus(ctx context.Context, in *inUse, o deviceObject, begun time.Time, got *fleet.Reading, lacks string) error {
 	packed, err := summaryOf(in.loaded, got)
 	if err != nil {
@@ -134,7 +134,7 @@ func (r *reader) tellStatus(ctx context.Context, in *inUse, o deviceObject, begu
 	return r.direct.Status().Patch(ctx, o.Object, client.MergeFrom(before))
 }
 
-// statuses are the objects of the devices of a fabric, by name.
+// statuses returns the objects of a fabric's devices, by name.
 func (r *fabricReconciler) statuses(ctx context.Context, f *v1alpha1.Fabric) (map[string]deviceObject, error) {
 	match := []client.ListOption{client.InNamespace(f.Namespace), client.MatchingLabels{labelFabric: f.Name}}
 	var switches v1alpha1.SwitchStatusList
@@ -154,8 +154,8 @@ func (r *fabricReconciler) statuses(ctx context.Context, f *v1alpha1.Fabric) (ma
 	return out, nil
 }
 
-// report writes what was found of each device into its status, where that is another, and
-// removes the objects of devices that the intent has no more.
+// report writes the findings of each device to its status, if they have changed, and deletes the
+// objects of devices that are no longer in the intent.
 func (r *fabricReconciler) report(ctx context.Context, f *v1alpha1.Fabric, l *loaded, s *seen) error {
 	var errs []error
 	for _, o := range s.gone {

@@ -1,4 +1,4 @@
 package operator
 
-// Period is when the period of a device began that a time is in.
+// Period returns the start of the device's period that contains a time.
 var Period = period

@@ -9,7 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 )
 
-// What tests of the package from outside use of its inside.
+// Internals used by tests outside the package.
 var (
 	CheckPack  = checkPack
 	GitObjects = uint64(gitObjects)
@@ -19,10 +19,10 @@ func Clone(ctx context.Context, c client.Reader, f *v1alpha1.Fabric, dir string)
 	return (&Options{}).clone(ctx, c, f, dir)
 }
 
-// IsIntentError reports whether only the author of a Fabric can do anything about an error.
+// IsIntentError reports whether only the author of a Fabric can correct an error.
 func IsIntentError(err error) bool { return errors.As(err, new(*intentError)) }
 
-// GitSaid is an error of a repository, with this text, as it is told.
+// GitSaid returns the error reported for a repository's error with the given text.
 func GitSaid(text, dir string, keys map[string][]byte) error {
 	return (&gitLogin{dir: dir, keys: keys}).said(wrong("%s", text))
 }

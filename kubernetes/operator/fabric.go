@@ -22,20 +22,20 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 )
 
-// fabricReconciler compares the devices of fabrics with each other, of which readers say how
-// they are, and plans for them. One replica is elected to do so.
+// fabricReconciler compares the devices of fabrics, as the readers report them, and plans
+// changes. Only the elected replica runs it.
 type fabricReconciler struct {
 	deps
 	pace pace
-	// planned is by which state of its devices each fabric was planned for last.
+	// planned maps each fabric to the device state that its last plan was made for.
 	mu      sync.Mutex
 	planned map[types.NamespacedName]string
 }
 
-// maxMessage bounds the message of a condition.
+// maxMessage limits the length of a condition's message.
 const maxMessage = 8 << 10
 
-// interval is the time from one validation to the next.
+// interval returns the time between two validations.
 func interval(f *v1alpha1.Fabric) time.Duration {
 	if d := f.Spec.Interval.Duration; d > 0 {
 		return d
@@ -43,24 +43,24 @@ func interval(f *v1alpha1.Fabric) time.Duration {
 	return 5 * time.Minute
 }
 
-// settle is the least time from one comparison of a fabric's devices to the next: readers
-// come one by one.
+// settle is the shortest time between two comparisons of a fabric's devices, because readings
+// arrive one by one.
 const settle = 2 * time.Second
 
-// pace is when the devices of fabrics may be compared again.
+// pace holds when the devices of each fabric may be compared again.
 type pace struct {
 	mu   sync.Mutex
 	next map[types.NamespacedName]time.Time
 }
 
-// wait is how long nothing is to be done for a fabric.
+// wait returns how long a fabric has to wait for its next comparison.
 func (p *pace) wait(key types.NamespacedName) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return max(0, time.Until(p.next[key]))
 }
 
-// ended notes a comparison. One that takes long is made the more rarely.
+// ended records a comparison. The longer it took, the longer the wait for the next one.
 func (p *pace) ended(key types.NamespacedName, begun time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,7 +98,7 @@ func (r *fabricReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 	return ctrl.Result{RequeueAfter: interval(f)}, nil
 }
 
-// forget drops what is known of a fabric.
+// forget drops the state of a fabric.
 func (r *fabricReconciler) forget(key types.NamespacedName) {
 	r.pace.mu.Lock()
 	delete(r.pace.next, key)
@@ -108,8 +108,8 @@ func (r *fabricReconciler) forget(key types.NamespacedName) {
 	r.mu.Unlock()
 }
 
-// look compares the devices of a fabric and plans for it, and says in its status what that
-// gave. An error is one that a next try may not have.
+// look compares the devices of a fabric, plans for it, and writes the results to its status. It
+// returns an error if another attempt may succeed.
 func (r *fabricReconciler) look(ctx context.Context, f *v1alpha1.Fabric) (err error) {
 	l, err := r.intents.get(ctx, f)
 	if fault := (*intentError)(nil); errors.As(err, &fault) {
@@ -162,13 +162,13 @@ func (r *fabricReconciler) look(ctx context.Context, f *v1alpha1.Fabric) (err er
 	return nil
 }
 
-// validating is the reason while devices are read for the first time since a change.
+// validating is the reason while devices are read for the first time after a change.
 const validating = "Validating"
 
-// keptRuns is how many runs of a fabric can be looked at and rolled back.
+// keptRuns is the number of runs per fabric that remain available for inspection and rollback.
 const keptRuns = 20
 
-// prune removes the journals that no run needs any more.
+// prune removes the journals that are no longer needed.
 func (r *fabricReconciler) prune(ctx context.Context, f *v1alpha1.Fabric) error {
 	s, err := r.store(f)
 	if err != nil {
@@ -181,7 +181,7 @@ func (r *fabricReconciler) prune(ctx context.Context, f *v1alpha1.Fabric) error 
 	return s.Remove(ctx, old)
 }
 
-// summarise says in the status what a validation saw.
+// summarise writes the results of a validation to the status.
 func (r *fabricReconciler) summarise(f *v1alpha1.Fabric, s *seen) {
 	st := &f.Status
 	st.Verdict, st.Findings = verdict(s.findings), counts(s.findings)
@@ -223,7 +223,7 @@ func (r *fabricReconciler) summarise(f *v1alpha1.Fabric, s *seen) {
 	}
 }
 
-// ready sums up the other conditions.
+// ready sets the condition Ready from the other conditions.
 func ready(f *v1alpha1.Fabric) {
 	for _, kind := range []string{v1alpha1.IntentValid, v1alpha1.Validated, v1alpha1.InSync} {
 		if c := meta.FindStatusCondition(f.Status.Conditions, kind); c == nil || c.Status != metav1.ConditionTrue {

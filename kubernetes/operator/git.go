@@ -28,29 +28,30 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 )
 
-// gitTime bounds a fetch, gitBytes all that a server sends in it.
+// gitTime is the time limit of a fetch, gitBytes the limit for all data that a server sends in
+// it.
 const (
 	gitTime  = time.Minute
 	gitBytes = 32 << 20
 )
 
-// The keys of the Secret of a repository, which are those of the types kubernetes.io/basic-auth,
-// kubernetes.io/ssh-auth and kubernetes.io/tls where these have one.
+// The keys of a repository's Secret. They are the keys of the types kubernetes.io/basic-auth,
+// kubernetes.io/ssh-auth and kubernetes.io/tls where those types have one.
 const (
 	gitToken, gitUser, gitPassword, gitCA = "token", "username", "password", "ca.crt"
 	gitKey, gitKnownHosts                 = "ssh-privatekey", "known_hosts"
 )
 
-// gitServer is the upload-pack service of a repository, for one fetch.
+// gitServer is a repository's upload-pack service, for one fetch.
 type gitServer interface {
-	// refs asks what there is.
+	// refs requests the list of references.
 	refs(context.Context) (*packp.AdvRefs, error)
-	// fetch sends a request, and returns the answer.
+	// fetch sends a request and returns the response.
 	fetch(context.Context, io.Reader) (io.ReadCloser, error)
 	Close() error
 }
 
-// clone puts the files of an intent into a folder, and returns their path and the commit.
+// clone writes the files of an intent to a folder, and returns their path and the commit.
 func (o *Options) clone(ctx context.Context, c client.Reader, f *v1alpha1.Fabric, dir string) (path, revision string, _ error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, gitTime, fmt.Errorf("no end within %s", gitTime))
 	defer cancel()
@@ -73,9 +74,9 @@ func (o *Options) clone(ctx context.Context, c client.Reader, f *v1alpha1.Fabric
 	return path, revision, nil
 }
 
-// gitLogin is what a repository is reached with.
+// gitLogin holds the credentials for a repository.
 type gitLogin struct {
-	secret string // its name; "" for none
+	secret string // name of the Secret; "" if there is none
 	keys   map[string][]byte
 	dir    string
 }
@@ -97,10 +98,10 @@ func newGitLogin(ctx context.Context, c client.Reader, f *v1alpha1.Fabric, dir s
 	return l, nil
 }
 
-// text is the value of a key, whose end people often leave a newline at.
+// text returns the value of a key without surrounding white space, such as a final newline.
 func (l *gitLogin) text(key string) string { return strings.TrimSpace(string(l.keys[key])) }
 
-// said is an error without what is secret, which a server may have sent back.
+// said returns the error without secrets, which a server may have echoed.
 func (l *gitLogin) said(err error) error {
 	if err == nil {
 		return nil
@@ -120,7 +121,8 @@ func (l *gitLogin) said(err error) error {
 	return errors.New("git: " + text)
 }
 
-// basic is a login as HTTP has it. Servers that take a token for a password ask for any name.
+// basic returns the credentials for HTTP basic authentication. Servers that take a token as the
+// password accept any user name.
 func (l *gitLogin) basic() string {
 	user := l.text(gitUser)
 	if user == "" {
@@ -140,12 +142,12 @@ func (l *gitLogin) open(ctx context.Context, at string) (gitServer, error) {
 	return l.openHTTPS(u)
 }
 
-// gitHTTP is a repository over HTTPS.
+// gitHTTP is a repository accessed over HTTPS.
 type gitHTTP struct {
 	login *gitLogin
 	url   string
 	http  http.Client
-	left  int64 // bytes
+	left  int64 // bytes that the server may still send
 }
 
 func (l *gitLogin) openHTTPS(u *url.URL) (gitServer, error) {
@@ -165,7 +167,7 @@ func (l *gitLogin) openHTTPS(u *url.URL) (gitServer, error) {
 	}
 	s := &gitHTTP{login: l, url: strings.TrimSuffix(u.String(), "/"), left: gitBytes}
 	s.http.Transport = &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: t, DisableKeepAlives: true}
-	// A login goes to the server that it is for, and to no other.
+	// Do not follow redirects, so that credentials reach only their own server.
 	s.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return s, nil
 }
@@ -177,7 +179,7 @@ func (s *gitHTTP) refs(ctx context.Context) (*packp.AdvRefs, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer body.Close() // it was read
+	defer body.Close() // the body was read; the error does not matter
 	out := packp.NewAdvRefs()
 	return out, out.Decode(body)
 }
@@ -196,7 +198,7 @@ func (s *gitHTTP) ask(ctx context.Context, method, at string, body io.Reader) (i
 		kind = "application/x-git-upload-pack-result"
 		req.Header.Set("Content-Type", "application/x-git-upload-pack-request")
 	}
-	// GitHub takes others for browsers.
+	// GitHub treats other user agents as browsers.
 	req.Header.Set("User-Agent", "git/roce-fabric-operator")
 	l := s.login
 	switch {
@@ -218,7 +220,7 @@ func (s *gitHTTP) ask(ctx context.Context, method, at string, body io.Reader) (i
 	return &bounded{resp.Body, &s.left}, nil
 }
 
-// judge says what is wrong with an answer.
+// judge returns the error for a failed HTTP response.
 func (s *gitHTTP) judge(resp *http.Response, kind string) error {
 	switch code := resp.StatusCode; {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
@@ -238,7 +240,7 @@ func (s *gitHTTP) judge(resp *http.Response, kind string) error {
 	return nil
 }
 
-// bounded is an answer, of which only so much is read.
+// bounded is a response whose size is limited.
 type bounded struct {
 	io.ReadCloser
 	left *int64
@@ -252,7 +254,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// gitSSH is a repository over SSH.
+// gitSSH is a repository accessed over SSH.
 type gitSSH struct {
 	c      *ssh.Client
 	stream *ssh.Stream
@@ -285,7 +287,7 @@ func (l *gitLogin) openSSH(ctx context.Context, u *url.URL) (_ gitServer, err er
 	case err != nil:
 		return nil, err
 	}
-	// As git asks, whose quotes a shell at the other end may read.
+	// Quote the path as git does, because a shell may interpret it on the server.
 	s.stream, err = s.c.Stream(ctx, "git-upload-pack '"+strings.ReplaceAll(u.Path, "'", `'\''`)+"'", &limited{s.stderr})
 	if err != nil {
 		return nil, errors.Join(err, s.c.Close())
@@ -294,7 +296,7 @@ func (l *gitLogin) openSSH(ctx context.Context, u *url.URL) (_ gitServer, err er
 	return s, nil
 }
 
-// limited keeps the beginning of what is written.
+// limited keeps only the beginning of what is written.
 type limited struct{ *bytes.Buffer }
 
 func (l *limited) Write(b []byte) (int, error) {
@@ -313,16 +315,16 @@ func (s *gitSSH) refs(ctx context.Context) (*packp.AdvRefs, error) {
 	if err == nil || ctx.Err() != nil || errors.As(err, new(*intentError)) {
 		return out, err
 	}
-	// The command has ended, and may have said why.
+	// The command has ended and may have reported the reason.
 	if code, e := s.stream.Wait(ctx); e == nil && code != 0 {
 		return nil, wrong("git-upload-pack ended with status %d: %s", code, s.text())
 	}
 	return nil, err
 }
 
-// text is what the command has said of an error.
+// text returns the error output of the command.
 func (s *gitSSH) text() string {
-	_ = s.c.Close() // ends what is still to come
+	_ = s.c.Close() // ends further output
 	return strings.Join(strings.Fields(s.stderr.String()), " ")
 }
 

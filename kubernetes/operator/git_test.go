@@ -34,7 +34,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/operator"
 )
 
-// repository is one of Git, in a folder.
+// repository is a Git repository in a folder.
 type repository struct {
 	*testing.T
 	dir string
@@ -64,7 +64,7 @@ func (r *repository) put(name, text string) {
 	}
 }
 
-// commit returns the commit of all that is in the folder.
+// commit commits all files of the folder and returns the commit.
 func (r *repository) commit(text string) string {
 	r.Helper()
 	r.git("add", "-A")
@@ -72,8 +72,8 @@ func (r *repository) commit(text string) string {
 	return r.git("rev-parse", "HEAD")
 }
 
-// twoCommits makes a repository with two on main, a tag with a text at the first, and a tag
-// without one at the second.
+// twoCommits creates a repository with two commits on main, an annotated tag at the first and a
+// lightweight tag at the second.
 func twoCommits(t *testing.T) (r *repository, commits []string) {
 	t.Helper()
 	r = newRepository(t)
@@ -88,13 +88,13 @@ func twoCommits(t *testing.T) (r *repository, commits []string) {
 	}
 	r.git("tag", "-a", "-m", "a tag with a text", "v1", commits[0])
 	r.git("tag", "v2", commits[1])
-	r.git("branch", "v1", commits[1]) // a tag goes first
+	r.git("branch", "v1", commits[1]) // tags take precedence over branches
 	return r, commits
 }
 
 const gitSecret = "s3cret-of-git"
 
-// gitHTTPS serves a folder as git http-backend does, to who has the login.
+// gitHTTPS serves a folder through git http-backend, to clients with the right login.
 func gitHTTPS(t *testing.T, dir string) (url string, ca []byte) {
 	t.Helper()
 	h := &cgi.Handler{Path: "/bin/sh", Args: []string{"-c", "exec git http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1"}, InheritEnv: []string{"PATH"}}
@@ -120,7 +120,7 @@ func gitHTTPS(t *testing.T, dir string) (url string, ca []byte) {
 				caps = ""
 			}
 			fmt.Fprint(w, "0000")
-		case strings.HasPrefix(r.URL.Path, "/says"): // what it was sent
+		case strings.HasPrefix(r.URL.Path, "/says"): // echoes what it received
 			http.Error(w, "", http.StatusTeapot)
 		case user+":"+password != "ann:"+gitSecret && r.Header.Get("Authorization") != "Bearer "+gitSecret:
 			w.Header().Set("WWW-Authenticate", "Basic")
@@ -134,7 +134,7 @@ func gitHTTPS(t *testing.T, dir string) (url string, ca []byte) {
 	return s.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 }
 
-// gitSSHD serves repositories by OpenSSH's server, to who has the key.
+// gitSSHD serves repositories through OpenSSH's server, to clients with the right key.
 func gitSSHD(t *testing.T) (address string, key, known []byte) {
 	t.Helper()
 	const sshd = "/usr/sbin/sshd"
@@ -142,7 +142,7 @@ func gitSSHD(t *testing.T) (address string, key, known []byte) {
 		t.Skip("no " + sshd + " (Debian: openssh-server)")
 	}
 	if os.Getuid() == 0 {
-		// The folder of its privilege separation.
+		// The folder that sshd needs for privilege separation.
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
 			t.Skip(err)
 		}
@@ -214,8 +214,8 @@ func newSSHKey(t *testing.T) ([]byte, xssh.PublicKey) {
 	return pem.EncodeToMemory(block), p
 }
 
-// An intent comes from a branch, a tag or a commit, over HTTPS and SSH, with a login and a
-// server that is verified; and an error names what is wrong, and nothing that is secret.
+// An intent can come from a branch, a tag or a commit, over HTTPS and SSH, with a login and a
+// verified server; errors name the problem but contain no secrets.
 func TestClone(t *testing.T) {
 	r := rig.Start(t)
 	ns := r.Namespace(t)
@@ -290,7 +290,8 @@ func TestClone(t *testing.T) {
 			t.Errorf("%+v: %q at %s: %v", c, text, revision, err)
 		}
 	}
-	// The first commit is no branch: the server has its tag, and without that it is history.
+	// The first commit is not a branch: the server advertises its tag, and without the tag it is
+	// only in the history.
 	repo.git("tag", "-d", "v1")
 	for _, allow := range []string{"false", "true"} {
 		repo.git("config", "uploadpack.allowReachableSHA1InWant", allow)
@@ -302,7 +303,7 @@ func TestClone(t *testing.T) {
 	for _, c := range []struct {
 		src          v1alpha1.GitSource
 		secret, want string
-		again        bool // another try may work
+		again        bool // another attempt may succeed
 	}{
 		{v1alpha1.GitSource{URL: https, Ref: "nope"}, "token", "has no branch or tag nope", false},
 		{v1alpha1.GitSource{URL: https, Ref: "main", Revision: commits[0]}, "token", "main of " + https + " is at " + commits[1] + ", not at the revision " + commits[0], false},
@@ -337,7 +338,7 @@ func TestClone(t *testing.T) {
 		}
 	}
 
-	// A server that does not answer is waited for as long as the caller has time.
+	// A server that does not respond is waited for only until the context ends.
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -353,7 +354,7 @@ func TestClone(t *testing.T) {
 	}
 }
 
-// What a server says may hold a login that it was sent.
+// A server's response may contain the login that it received.
 func TestGitSaid(t *testing.T) {
 	keys := map[string][]byte{"username": []byte("ann"), "password": []byte("p&ss word\n"), "token": []byte("t0ken")}
 	err := operator.GitSaid("/work/x-login/known_hosts: YW5uOnAmc3Mgd29yZA==, p&ss word, p%26ss+word, t0ken", "/work/x-login", keys)
@@ -362,7 +363,7 @@ func TestGitSaid(t *testing.T) {
 	}
 }
 
-// A pack of few bytes that makes large objects is refused before it is unpacked.
+// A small pack that unpacks to large objects is rejected before it is unpacked.
 func TestPackSize(t *testing.T) {
 	pack := func(kind byte, size uint64, body []byte) []byte {
 		out := append([]byte("PACK"), 0, 0, 0, 2, 0, 0, 0, 1)
@@ -372,7 +373,7 @@ func TestPackSize(t *testing.T) {
 			head = byte(size & 0x7f)
 		}
 		out = append(out, head)
-		if kind == 7 { // of an object by its hash
+		if kind == 7 { // an object identified by its hash
 			out = append(out, make([]byte, 20)...)
 		}
 		var z bytes.Buffer
@@ -401,8 +402,8 @@ func TestPackSize(t *testing.T) {
 	}
 }
 
-// A Fabric names a repository, and has the intent at a commit of it. Its status names that,
-// and what is wrong; and nothing has the login.
+// A Fabric names a repository and uses the intent at one of its commits. Its status shows the
+// commit and any error, and no object contains the login.
 func TestGit(t *testing.T) {
 	b := newBench(t)
 	in := b.start(1)

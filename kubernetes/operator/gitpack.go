@@ -26,10 +26,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 )
 
-// gitObjects bounds the objects of a fetch, unpacked.
+// gitObjects limits the unpacked size of the objects in a fetch.
 const gitObjects = 128 << 20
 
-// checkOut writes the intent at a commit of a repository into a folder.
+// checkOut writes the intent at a commit of a repository to a folder.
 func checkOut(ctx context.Context, server gitServer, src *v1alpha1.GitSource, dir string) (path, revision string, _ error) {
 	have, err := server.refs(ctx)
 	if err != nil {
@@ -58,11 +58,11 @@ func checkOut(ctx context.Context, server gitServer, src *v1alpha1.GitSource, di
 	return path, w.commit.String(), err
 }
 
-// want is what is asked of a server.
+// want describes what to request from a server.
 type want struct {
 	commit  plumbing.Hash
-	objects []plumbing.Hash // of which the commit is one, or is within reach
-	all     bool            // with their history
+	objects []plumbing.Hash // the commit, or objects from which it can be reached
+	all     bool            // including their history
 }
 
 // wantOf finds the commit of a source: that of its branch or tag, or its revision.
@@ -76,7 +76,7 @@ func wantOf(have *packp.AdvRefs, src *v1alpha1.GitSource) (w want, _ error) {
 				continue
 			}
 			w = want{commit: h, objects: []plumbing.Hash{h}}
-			if at, ok := have.Peeled[name]; ok { // a tag with a text
+			if at, ok := have.Peeled[name]; ok { // an annotated tag
 				w.commit = at
 			}
 			if src.Revision != "" && w.commit != revision {
@@ -96,8 +96,8 @@ func wantOf(have *packp.AdvRefs, src *v1alpha1.GitSource) (w want, _ error) {
 	if have.Capabilities.Supports(capability.AllowReachableSHA1InWant) {
 		return w, nil
 	}
-	// A server gives what its branches and tags are at, unless it is told otherwise: the
-	// commit is in their history.
+	// By default, a server only serves the tips of its branches and tags, so fetch their
+	// history, which contains the commit.
 	w.all, w.objects = true, nil
 	for name, h := range have.References {
 		if strings.HasPrefix(name, "refs/heads/") || strings.HasPrefix(name, "refs/tags/") {
@@ -115,7 +115,7 @@ func wantOf(have *packp.AdvRefs, src *v1alpha1.GitSource) (w want, _ error) {
 // fetch fetches the objects.
 func (w *want) fetch(ctx context.Context, server gitServer, can *capability.List) (*memory.Storage, error) {
 	for _, c := range []capability.Capability{capability.MultiACK, capability.MultiACKDetailed, capability.ThinPack} {
-		can.Delete(c) // of use only to who has objects
+		can.Delete(c) // useful only to clients that already have objects
 	}
 	req := packp.NewUploadPackRequestFromCapabilities(can)
 	req.Wants = w.objects
@@ -135,7 +135,7 @@ func (w *want) fetch(ctx context.Context, server gitServer, can *capability.List
 	if err != nil {
 		return nil, err
 	}
-	defer answer.Close() // it was read
+	defer answer.Close() // the body was read; the error does not matter
 	resp := packp.NewUploadPackResponse(req)
 	if err := resp.Decode(answer); err != nil {
 		return nil, err
@@ -157,7 +157,8 @@ func (w *want) fetch(ctx context.Context, server gitServer, can *capability.List
 	return out, packfile.UpdateObjectStorage(out, bytes.NewReader(b))
 }
 
-// checkPack bounds what a pack says that its objects have: a few bytes can make gigabytes.
+// checkPack limits the object sizes that a pack declares, because a few bytes can unpack to
+// gigabytes.
 func checkPack(pack []byte) error {
 	s := packfile.NewScanner(bytes.NewReader(pack))
 	_, n, err := s.Header()
@@ -172,13 +173,13 @@ func checkPack(pack []byte) error {
 		}
 		size, head := uint64(h.Length), limited{&bytes.Buffer{}}
 		if size <= gitObjects {
-			// No more than it says.
+			// This reads no more than the declared size.
 			if _, _, err := s.NextObject(&head); err != nil {
 				return err
 			}
 		}
 		if h.Type.IsDelta() && size <= gitObjects {
-			// The sizes of what it is made of, and of what it makes.
+			// The sizes of the delta's base and of its result.
 			_, k := binary.Uvarint(head.Bytes())
 			made, k2 := binary.Uvarint(head.Bytes()[max(0, k):])
 			if k <= 0 || k2 <= 0 {
@@ -193,7 +194,7 @@ func checkPack(pack []byte) error {
 	return nil
 }
 
-// writeTree writes the file of a source, or those YAML files that are in its folder.
+// writeTree writes the file of a source, or the YAML files in its folder.
 func writeTree(tree *object.Tree, src *v1alpha1.GitSource, commit plumbing.Hash, dir string) (string, error) {
 	name := strings.TrimPrefix(path.Clean("/"+src.Path), "/")
 	at := filepath.Join(dir, filepath.FromSlash(name))

@@ -9,8 +9,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 )
 
-// A host is compared with the switch at the other end of its cable, as another replica may
-// have read that.
+// A host is compared with the switch at the other end of its cable, even if another replica has
+// read that switch.
 func TestHost(t *testing.T) {
 	b := newBench(t)
 	head, rest, _ := strings.Cut(text(1, nowhere), "links:\n")
@@ -25,7 +25,7 @@ func TestHost(t *testing.T) {
 	}
 	b.operate(o)
 	h := &v1alpha1.HostStatus{ObjectMeta: b.meta("pod1.gpu1")}
-	// As leaf1 runs; the intent says {3}.
+	// Compared with what leaf1 runs; the intent says {3}.
 	b.until(h, "it is compared with leaf1", func() bool {
 		return h.Status.LastSeen != nil && slices.ContainsFunc(h.Status.Findings, func(fd v1alpha1.Finding) bool {
 			return fd.ID == "PFC-02" && strings.HasPrefix(fd.What, "the NIC pauses {}, the switch port pauses {3,4} ")

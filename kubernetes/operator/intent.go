@@ -21,29 +21,29 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 )
 
-// inlineName stands for the file of an inline intent in places of it.
+// inlineName is shown instead of a file name in places of an inline intent.
 const inlineName = "spec.intent.inline"
 
-// loaded is an intent that was read. Close must be called on it.
+// loaded is a loaded intent. The caller must call Close.
 type loaded struct {
 	*fleet.Fabric
-	revision string // of Git
-	dir      string // private, with the files of the intent and of the credentials
+	revision string // Git commit
+	dir      string // private folder with the files of the intent and its credentials
 	policy   *secret.Policy
-	accepts  []string // devices, whatever they show of their identity
+	accepts  []string // devices whose identity may differ
 }
 
 func (l *loaded) Close() error { return os.RemoveAll(l.dir) }
 
-// intentError is a fault of the intent, or of how it is named: nobody but its author can
-// do anything about it.
+// intentError is a fault of the intent or of the reference to it, which only its author can
+// correct.
 type intentError struct{ text string }
 
 func (e *intentError) Error() string { return e.text }
 
 func wrong(format string, a ...any) error { return &intentError{fmt.Sprintf(format, a...)} }
 
-// load reads the intent of a fabric, and puts its credentials in place.
+// load reads the intent of a fabric and stores its credentials.
 func (o *Options) load(ctx context.Context, c client.Reader, f *v1alpha1.Fabric) (_ *loaded, err error) {
 	dir, err := os.MkdirTemp(o.Dir, "fabric-")
 	if err != nil {
@@ -79,7 +79,8 @@ func loadText(ctx context.Context, text string) (*fleet.Fabric, error) {
 	return fleet.Load(ctx, "-", fleet.LoadOptions{Stdin: strings.NewReader(text), Name: inlineName, Take: fleet.TakeAll})
 }
 
-// faults are the faults of an intent, one a line, without the folder of its files.
+// faults converts an error about the intent to an intentError with one fault per line, without
+// the folder of its files. It returns other errors unchanged.
 func (l *loaded) faults(err error) error {
 	if many := (intent.Errors)(nil); errors.As(err, &many) {
 		return &intentError{l.said(faultText(many))}
@@ -93,7 +94,7 @@ func (l *loaded) faults(err error) error {
 	return err
 }
 
-// faultText has a fault a line, with its hint.
+// faultText formats faults with their hints, one per line.
 func faultText(es intent.Errors) string {
 	var lines []string
 	for _, e := range es {
@@ -106,8 +107,8 @@ func faultText(es intent.Errors) string {
 	return strings.Join(lines, "\n")
 }
 
-// fetch puts the files of the intent into a folder and returns the path to load; "" for an
-// inline one.
+// fetch writes the files of the intent to a folder and returns the path to load; "" for an
+// inline intent.
 func (o *Options) fetch(ctx context.Context, c client.Reader, f *v1alpha1.Fabric, dir string) (path, revision string, _ error) {
 	switch src := f.Spec.Intent; {
 	case src.ConfigMap != nil:
@@ -135,7 +136,7 @@ func writeConfigMap(ctx context.Context, c client.Reader, key types.NamespacedNa
 			continue
 		}
 		some = true
-		// A key of a ConfigMap has no slash.
+		// A key of a ConfigMap cannot contain a slash.
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(m.Data[name]), 0o600); err != nil {
 			return err
 		}

@@ -15,44 +15,44 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 )
 
-// intents are those by which this replica reads and compares devices. Each is read again
-// after an interval, and when its Fabric says that it is another.
+// intents caches the intents with which this replica reads and compares devices. An intent is
+// read again after the interval, and when its Fabric changes.
 type intents struct {
 	d   *deps
 	mu  sync.Mutex
 	all map[types.NamespacedName]*intentSlot
 }
 
-// intentSlot has the newest intent of a fabric.
+// intentSlot holds the newest intent of a fabric.
 type intentSlot struct {
 	mu  sync.Mutex
 	now *inUse
-	// failed is why it could not be read last: the server of a repository is not asked again
-	// by each device.
+	// failed is the error of the last attempt to read the intent, kept so that not every device
+	// queries the repository's server again.
 	failed   error
 	failedOf intentOf
 	failedAt time.Time
 }
 
-// inUse is an intent, with what goes with it. Its folder is there as long as it is used.
+// inUse is an intent with its related data. Its folder exists as long as it is in use.
 type inUse struct {
 	*loaded
 	of   intentOf
 	at   time.Time
 	past *fleet.History
-	// known are the summaries that the elected replica has read, by their hashes.
+	// known holds the summaries that the elected replica has decoded, by their hashes.
 	known map[[sha256.Size]byte]known
 
 	mu   sync.Mutex
 	uses int
 }
 
-// intentOf is what an intent was read for.
+// intentOf identifies what an intent was read for.
 type intentOf struct {
 	uid         types.UID
 	generation  int64
 	annotations string
-	ended       string // of the last run: the history is another since
+	ended       string // end of the last run, because each run changes the history
 }
 
 func (i *inUse) release() error {
@@ -109,13 +109,13 @@ func (s *intents) get(ctx context.Context, f *v1alpha1.Fabric) (*inUse, error) {
 	return next.use(), nil
 }
 
-// fits reports whether an intent is still that of its fabric.
+// fits reports whether an intent is still current for its fabric.
 func (i *inUse) fits(f *v1alpha1.Fabric, of intentOf) bool {
 	age := time.Since(i.at)
 	if i.of != of || age >= interval(f) {
 		return false
 	}
-	// The elected replica has seen another one.
+	// The elected replica may have seen a newer intent.
 	told := f.Status.ObservedGeneration == f.Generation && f.Status.Intent.Digest != ""
 	return !told || f.Status.Intent.Digest == i.Fabric.Fabric().Hash || age < retry
 }
@@ -131,13 +131,13 @@ func (s *intents) load(ctx context.Context, f *v1alpha1.Fabric, of intentOf) (*i
 		out.past, _, err = fleet.OpenHistory(st.Of(l.Fabric.Fabric().Name))
 	}
 	if err != nil {
-		_ = l.Close() // what it could not read counts
+		_ = l.Close() // the read error takes precedence
 		return nil, err
 	}
 	return out, nil
 }
 
-// forget drops the intents of fabrics that there are no more.
+// forget drops the intents of fabrics that no longer exist.
 func (s *intents) forget(there map[types.NamespacedName]bool) (err error) {
 	var gone []*intentSlot
 	s.mu.Lock()

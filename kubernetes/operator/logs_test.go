@@ -10,22 +10,22 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-// The switches of a lab keep logs of the connections to their servers. What a client did on
-// one lies between Begin and Used; when a switch sees the end of a connection says nothing,
-// as by then the client may be at the next one.
+// The switches of a lab log the connections to their servers. A client's activity on a
+// connection lies between Begin and Used; the time when the switch notices the end of a
+// connection means nothing, because the client may already be using the next one.
 
-// of is a switch of the lab.
+// of returns a switch of the lab.
 func (b *bench) of(device string) *sonic.Switch { return b.lab.Switches[device].(*sonic.Switch) }
 
-// reads are the reads of a switch that nobody writes to: each has one connection to its gNMI
-// server.
+// reads returns the reads of a switch that nobody writes to: each uses one connection to its
+// gNMI server.
 func (b *bench) reads(device string) []sim.Session {
 	gnmi, _ := b.of(device).Sessions()
 	return gnmi
 }
 
-// sets and commands are the connections on which a switch was written to over gNMI, and over
-// SSH: one writer uses both, side by side.
+// sets and commands return the connections on which a switch was written to, over gNMI and over
+// SSH: one writer uses both at the same time.
 func (b *bench) sets(device string) []sim.Session {
 	gnmi, _ := b.of(device).Sessions()
 	return slices.DeleteFunc(gnmi, func(s sim.Session) bool { return s.Wrote.IsZero() })
@@ -40,7 +40,7 @@ func (b *bench) writes(device string) []sim.Session {
 	return slices.Concat(b.sets(device), b.commands(device))
 }
 
-// apart checks that no switch was used on two connections of one of some kinds at one time.
+// apart checks that no switch was used on two connections of the same kind at once.
 func (b *bench) apart(who string, kinds ...func(device string) []sim.Session) {
 	b.Helper()
 	n := 0
@@ -63,8 +63,8 @@ func (b *bench) apart(who string, kinds ...func(device string) []sim.Session) {
 	}
 }
 
-// oneWriter checks that no switch had two writers at one time, where one of them was lost at a
-// time, and another one went on.
+// oneWriter checks that no switch had two writers at once, although one writer was lost at the
+// given time and another one took over.
 func (b *bench) oneWriter(lost time.Time) {
 	b.Helper()
 	b.apart("writers", b.sets, b.commands)
@@ -80,7 +80,7 @@ func (b *bench) oneWriter(lost time.Time) {
 	}
 }
 
-// atOnce is the largest number of devices that were read at one time.
+// atOnce returns the largest number of devices that were read at the same time.
 func (b *bench) atOnce() (most int) {
 	type edge struct {
 		at   time.Time
@@ -101,7 +101,7 @@ func (b *bench) atOnce() (most int) {
 	return most
 }
 
-// readSince waits until each device was read so many times since a time.
+// readSince waits until each device has been read the given number of times since a time.
 func (b *bench) readSince(f *v1alpha1.Fabric, since time.Time, times int) {
 	b.Helper()
 	b.until(f, fmt.Sprintf("each device is read %d times", times), func() bool {

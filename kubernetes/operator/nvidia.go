@@ -21,11 +21,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// nicDevices are the cards as NVIDIA's NIC configuration operator has them: its
-// spec.configuration is what the NicConfigurationTemplate that matches a card asks for, its
-// status has the Node and the ports (github.com/Mellanox/nic-configuration-operator,
-// api/v1alpha1, as of v1.3.1 and of August 2026). A NicClusterPolicy of the network operator
-// installs that operator and the driver, and sets nothing of this itself.
+// nicDevices is the resource of cards in NVIDIA's NIC configuration operator: its
+// spec.configuration is what the NicConfigurationTemplate matching the card requests, its status
+// has the Node and the ports (github.com/Mellanox/nic-configuration-operator, api/v1alpha1, as
+// of v1.3.1 and of August 2026). A NicClusterPolicy of the network operator installs that
+// operator and the driver, but sets none of this itself.
 var nicDevices = schema.GroupVersionKind{Group: "configuration.net.nvidia.com", Version: "v1alpha1", Kind: "NicDeviceList"}
 
 // nicDevice has the fields that are compared.
@@ -63,15 +63,15 @@ type nicQoS struct {
 	PauseFrames *struct{ Enabled bool }
 }
 
-// What roceOptimized sets where the template has no qos (pkg/configuration).
+// The values set by roceOptimized if the template has no qos (pkg/configuration).
 const (
 	nvidiaTrust = "dscp"
 	nvidiaPFC   = "0,0,0,1,0,0,0,0"
 )
 
-// nvidiaFirmware are the settings of the firmware that roceOptimized writes, to these values,
-// without the number of the port. It also opens all priorities to congestion control
-// (ROCE_CC_PRIO_MASK 255), which has those of any intent.
+// nvidiaFirmware lists the firmware settings that roceOptimized writes, with their values and
+// without the port number. It also enables congestion control for all priorities
+// (ROCE_CC_PRIO_MASK 255), which includes those of any intent.
 var nvidiaFirmware = []struct {
 	name string
 	is   int
@@ -83,8 +83,8 @@ var nvidiaFirmware = []struct {
 
 const priorityMask = "ROCE_CC_PRIO_MASK"
 
-// rivals compares what NVIDIA's NIC configuration operator sets on cards with the intent. A
-// host of the intent is the Node of its name.
+// rivals compares the settings of NVIDIA's NIC configuration operator with the intent. Each host
+// of the intent is the Node with the same name.
 func (d *deps) rivals(ctx context.Context, f *intent.Fabric) []validate.Finding {
 	if d.o.NICDevices == "" || len(f.Hosts) == 0 {
 		return nil
@@ -97,7 +97,7 @@ func (d *deps) rivals(ctx context.Context, f *intent.Fabric) []validate.Finding 
 	all.SetGroupVersionKind(nicDevices)
 	switch err := d.direct.List(ctx, &all, client.InNamespace(d.o.NICDevices)); {
 	case meta.IsNoMatchError(err):
-		return nil // that operator is not installed
+		return nil // NVIDIA's operator is not installed
 	case err != nil:
 		return unknown(err.Error())
 	}
@@ -120,8 +120,8 @@ func (d *deps) rivals(ctx context.Context, f *intent.Fabric) []validate.Finding 
 	return out
 }
 
-// against says what a card is set to that contradicts the intent, once for all ports of which
-// that holds.
+// against returns the settings of a card that contradict the intent, merging ports with the same
+// contradiction.
 func (d *nicDevice) against(h *intent.Host, desired *nic.Host) (out []validate.Finding) {
 	type contradiction struct{ where, text string }
 	var all ordered.Groups[contradiction, string]
@@ -150,7 +150,7 @@ func (d *nicDevice) against(h *intent.Host, desired *nic.Host) (out []validate.F
 
 type nicContradiction struct{ field, text string }
 
-// contradictions are those of one port, which is the nth of the card.
+// contradictions returns the contradictions of one port, the nth of the card.
 func (d *nicDevice) contradictions(nth int, want *nic.Port) (out []nicContradiction) {
 	t := d.Spec.Configuration.Template
 	switch {
@@ -205,7 +205,7 @@ func (d *nicDevice) contradictions(nth int, want *nic.Port) (out []nicContradict
 	return out
 }
 
-// qos is what roceOptimized asks for.
+// qos returns the qos settings of roceOptimized.
 func (t *nicTemplate) qos() *nicQoS {
 	if q := t.RoceOptimized.Qos; q != nil {
 		return q
@@ -213,8 +213,8 @@ func (t *nicTemplate) qos() *nicQoS {
 	return &nicQoS{Trust: nvidiaTrust, Pfc: nvidiaPFC}
 }
 
-// driver is what roceOptimized has the driver set, a field each. The other value of trust is
-// "pfc", which is not DSCP; NVIDIA does not say what it is.
+// driver returns the settings that roceOptimized makes in the driver, one per field. The other
+// value of trust is "pfc", which does not mean DSCP; NVIDIA does not document it.
 func (t *nicTemplate) driver() (out []nic.Writer) {
 	set := func(field string, p nic.Port) { out = append(out, nic.Writer{Field: field, Sets: &p}) }
 	q := t.qos()
@@ -239,7 +239,7 @@ func (t *nicTemplate) driver() (out []nic.Writer) {
 	return out
 }
 
-// priorities reads "0,0,0,1,0,0,0,0".
+// priorities parses "0,0,0,1,0,0,0,0".
 func priorities(text string) (out qos.PrioritySet, ok bool) {
 	flags := strings.Split(text, ",")
 	if len(flags) != 8 {

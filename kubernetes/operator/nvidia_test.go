@@ -17,8 +17,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// nicDeviceCRD has the fields of NVIDIA's NicDevice that are used here, with their types and
-// bounds: the API server drops what it has not.
+// nicDeviceCRD returns a CRD with the fields of NVIDIA's NicDevice that are used here, with
+// their types and limits; the API server drops other fields.
 func nicDeviceCRD() *unstructured.Unstructured {
 	type m = map[string]any
 	kind := func(name string) m { return m{"type": name} }
@@ -64,7 +64,7 @@ links:
 `
 
 // A setting of NVIDIA's NIC configuration operator that contradicts the intent is a finding of
-// the host. Cards that cannot be listed are a finding of the fabric.
+// the host. If the cards cannot be listed, that is a finding of the fabric.
 func TestRivals(t *testing.T) {
 	r := rig.Start(t)
 	ns := r.Namespace(t)
@@ -87,7 +87,7 @@ func TestRivals(t *testing.T) {
 			"apiVersion": "configuration.net.nvidia.com/v1alpha1", "kind": "NicDevice", "metadata": map[string]any{"name": name, "namespace": ns},
 			"spec": map[string]any{"configuration": configuration},
 		}}
-		for end := time.Now().Add(time.Minute); ; { // the API server serves a new CRD in its own time
+		for end := time.Now().Add(time.Minute); ; { // the API server needs some time to serve a new CRD
 			made := o.DeepCopy()
 			err := r.Client.Create(t.Context(), made)
 			if err == nil {
@@ -161,7 +161,7 @@ func TestRivals(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	// Without the right to list them nothing is known, and that is said.
+	// Without the permission to list the cards, a finding says that they are unknown.
 	c, err := client.New(r.As(t, "roce-fabric-operator", ns), client.Options{Scheme: r.Scheme})
 	if err != nil {
 		t.Fatal(err)

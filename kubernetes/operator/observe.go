@@ -19,30 +19,30 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// seen is what the readers saw of the devices of a fabric, compared with each other.
+// seen holds what the readers saw of a fabric's devices, compared with each other.
 type seen struct {
-	since    time.Time // when the first of them was read
+	since    time.Time // when the first device was read
 	devices  map[string]*device
-	findings []validate.Finding // of the whole fabric, those of devices included
-	gone     []deviceObject     // of devices that the intent has no more
-	waiting  int                // devices of which nothing is known that counts
-	state    string             // another one where something else was seen
+	findings []validate.Finding // all findings, including those of devices
+	gone     []deviceObject     // objects of devices that are no longer in the intent
+	waiting  int                // number of devices without an up-to-date reading
+	state    string             // changes whenever a reading changes
 }
 
-// device is what is known of one.
+// device holds the object and the findings of one device.
 type device struct {
 	object   deviceObject
 	findings []validate.Finding
 }
 
-// late is for how long a device may not have been read until that is a finding: the replica
-// that had it may have died, and each has one period after the other.
+// late is how long a device may go unread before that is a finding: the replica in charge of it
+// may have died, and its successor needs a period too.
 func late(f *v1alpha1.Fabric) time.Duration { return 2*interval(f) + time.Minute }
 
-// skew is by how much the clocks of two replicas may differ before that is a finding.
+// skew is the largest clock difference between replicas that is not a finding.
 const skew = time.Minute
 
-// told passes changes of what a reader saw.
+// told passes events in which a reading has changed.
 var told = predicate.Funcs{
 	DeleteFunc:  func(event.DeleteEvent) bool { return false },
 	GenericFunc: func(event.GenericEvent) bool { return false },
@@ -62,9 +62,9 @@ func stateOf(o client.Object) v1alpha1.DeviceState {
 	return v1alpha1.DeviceState{}
 }
 
-// observe compares what the readers saw of the devices with each other: both ends of each
-// link, roles, and pauses in circles. Where a device was not read since the intent or a run
-// has changed it, nothing else is said.
+// observe compares the readings of the devices with each other: both ends of each link, roles,
+// and pause cycles. It reports nothing else for a device that has not been read since the intent
+// changed or a run ended.
 func (r *fabricReconciler) observe(ctx context.Context, f *v1alpha1.Fabric, in *inUse) (*seen, error) {
 	all, err := r.statuses(ctx, f)
 	if err != nil {
@@ -93,11 +93,11 @@ func (r *fabricReconciler) observe(ctx context.Context, f *v1alpha1.Fabric, in *
 			run.Note(validate.Finding{ID: fleet.Unread, Severity: validate.Warning, Device: name, What: fmt.Sprintf("by its clock, %s reads the device %s from now", o.status.Replica, ahead.Round(time.Second)), Fix: "synchronise the clocks of the Nodes of the operator"})
 		}
 		sum := sha256.Sum256(o.status.Summary)
-		_, _ = fmt.Fprintf(state, "%s %x\n", name, sum) // a hash does not fail
+		_, _ = fmt.Fprintf(state, "%s %x\n", name, sum) // writing to a hash cannot fail
 		k, ok := in.known[sum]
 		if !ok {
 			if k, err = readSummary(fabric, o.status.Summary); err != nil {
-				// As while the releases of two replicas differ.
+				// Happens while two replicas run different releases.
 				k = known{summary: summary{Findings: []validate.Finding{{ID: fleet.Unread, Severity: validate.Info, Device: name, What: "what another replica read cannot be used: " + err.Error(), Unchecked: "the device", Because: "its summary cannot be read"}}}}
 			}
 		}
@@ -132,7 +132,7 @@ func (r *fabricReconciler) observe(ctx context.Context, f *v1alpha1.Fabric, in *
 	return out, nil
 }
 
-// counts are findings by severity.
+// counts returns the number of findings by severity.
 func counts(fs []validate.Finding) (c v1alpha1.Counts) {
 	for _, f := range fs {
 		switch {
@@ -153,7 +153,7 @@ func counts(fs []validate.Finding) (c v1alpha1.Counts) {
 	return c
 }
 
-// verdict is the outcome of a validation in a word, as watch has it.
+// verdict returns the verdict of a validation, with the same rules as package watch.
 func verdict(fs []validate.Finding) v1alpha1.Verdict {
 	unread := func(f validate.Finding) bool { return f.ID == fleet.Unread }
 	any := func(is func(validate.Finding) bool) bool {

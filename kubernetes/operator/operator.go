@@ -27,33 +27,33 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/shard"
 )
 
-// Options tune the operator.
+// Options configure the operator.
 type Options struct {
-	// Version is named in plans.
+	// Version is recorded in plans.
 	Version string
-	// Dir is a folder, in memory where possible, for intents and credentials that are in
-	// use; "" is that of the system.
+	// Dir is the folder for intents and credentials in use, in memory if possible; "" means the
+	// system's temporary folder.
 	Dir string
-	// Parallel is how many devices of a fabric are worked on at a time; 0 is 16.
+	// Parallel is the number of devices of a fabric to work on in parallel; 0 means 16.
 	Parallel int
-	// Fabrics is how many fabrics are worked on at a time; 0 is 4.
+	// Fabrics is the number of fabrics to work on in parallel; 0 means 4.
 	Fabrics int
-	// LockTTL is how long the lock of a fabric outlives a replica that died; 0 is 30 s.
+	// LockTTL is how long the lock of a fabric outlives a replica that died; 0 means 30 s.
 	LockTTL time.Duration
-	// Access says how devices are reached; nil goes where the intent says.
+	// Access returns how devices are reached; nil means as the intent says.
 	Access func() *fleet.Access
-	// Webhook serves the admission webhook as well.
+	// Webhook also serves the admission webhook.
 	Webhook bool
-	// Namespace is that of the operator, where the Leases of the replicas are.
+	// Namespace is the operator's namespace, which contains the Leases of the replicas.
 	Namespace string
-	// ReplicaTTL is within which time another replica takes over the devices of one that
-	// died; 0 is 30 s.
+	// ReplicaTTL is the time within which other replicas take over the devices of a replica that
+	// died; 0 means 30 s.
 	ReplicaTTL time.Duration
 	// NICDevices is the namespace of NVIDIA's NIC configuration operator, whose NicDevices are
-	// compared with the intent; "" is none.
+	// compared with the intent; "" disables that.
 	NICDevices string
-	// Joined is handed the group of the replicas, which begins with the manager; nil is for
-	// nobody.
+	// Joined is called with the group of the replicas, which starts with the manager; it may be
+	// nil.
 	Joined func(*shard.Group)
 }
 
@@ -65,17 +65,17 @@ func (o Options) withDefaults() *Options {
 	return &o
 }
 
-// access says how the devices of an intent are reached.
+// access returns how the devices of an intent are reached.
 func (o *Options) access(l *loaded) *fleet.Access {
 	a := o.Access()
 	a.Workers, a.Policy, a.AcceptIdentity = o.Parallel, l.policy, l.accepts
 	return a
 }
 
-// deps are what the reconcilers share.
+// deps are the dependencies shared by the reconcilers.
 type deps struct {
 	client.Client
-	// direct asks the API server itself: no Secret is kept in memory.
+	// direct bypasses the cache, so that no Secret is kept in memory.
 	direct  client.Client
 	events  events.EventRecorder
 	o       *Options
@@ -83,10 +83,10 @@ type deps struct {
 	intents *intents
 }
 
-// briefly records events whose text the API server takes: it refuses longer ones.
+// briefly records events and shortens their text, because the API server rejects long texts.
 type briefly struct{ events.EventRecorder }
 
-// maxNote is what the note of an event may have, in bytes.
+// maxNote is the largest length of an event's note, in bytes.
 const maxNote = 1024
 
 // Eventf implements [events.EventRecorder].
@@ -98,8 +98,8 @@ func (b briefly) Eventf(about, related runtime.Object, kind, reason, action, not
 	b.EventRecorder.Eventf(about, related, kind, reason, action, "%s", text)
 }
 
-// stores are those of the fabrics, and of the locks of devices: each has to see for how long
-// a lock is not renewed.
+// stores caches the stores of fabrics and of device locks, because each store must observe for
+// how long a lock has not been renewed.
 type stores struct {
 	direct client.Client
 	ttl    time.Duration
@@ -107,7 +107,7 @@ type stores struct {
 	all    map[types.NamespacedName]*journal.Secrets
 }
 
-// open returns the store of a name, which is opened once.
+// open returns the store with a name and opens it only once.
 func (s *stores) open(namespace, name string, open func(c client.Client, namespace, name string, ttl time.Duration) (*journal.Secrets, error)) (*journal.Secrets, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,12 +122,12 @@ func (s *stores) open(namespace, name string, open func(c client.Client, namespa
 	return one, err
 }
 
-// store is where the runs over a fabric are kept.
+// store returns the store of a fabric's runs.
 func (d *deps) store(f *v1alpha1.Fabric) (*journal.Secrets, error) {
 	return d.stores.open(f.Namespace, f.Name, journal.Open)
 }
 
-// Add adds the controllers, and the webhook, to a manager.
+// Add adds the controllers, and the webhook if enabled, to a manager.
 func Add(m ctrl.Manager, opts Options) error {
 	o := opts.withDefaults()
 	direct, err := client.New(m.GetConfig(), client.Options{Scheme: m.GetScheme(), HTTPClient: m.GetHTTPClient()})
@@ -172,7 +172,7 @@ func Add(m ctrl.Manager, opts Options) error {
 	return nil
 }
 
-// replicas is the group of the replicas of the operator, of which this process is one.
+// replicas returns the group of the operator's replicas, with this process as a member.
 func replicas(direct client.Client, o *Options) (*shard.Group, error) {
 	if o.Namespace == "" {
 		return nil, errors.New("the namespace of the operator is not known")

@@ -37,10 +37,10 @@ func TestMain(m *testing.M) {
 	os.Exit(rig.Stop(m.Run()))
 }
 
-// nightly says that tests are to have their full size.
+// nightly is set if tests should run at full size.
 var nightly = os.Getenv("ROCE_FABRIC_NIGHTLY") != ""
 
-// patience bounds waits for what is to come, on a busy machine.
+// patience limits all waits; a busy machine is slow.
 var patience = map[bool]time.Duration{false: 2 * time.Minute, true: 30 * time.Minute}[nightly]
 
 // bench is a namespace with a lab.
@@ -48,7 +48,7 @@ type bench struct {
 	*testing.T
 	r   *rig.Rig
 	ns  string
-	as  *rest.Config // the operator, which has its role and no more
+	as  *rest.Config // the operator's user, with only its role
 	lab *lab.Lab
 }
 
@@ -60,7 +60,7 @@ func newBench(t *testing.T) *bench {
 	return &bench{T: t, r: r, ns: ns, as: r.As(t, "roce-fabric-operator", ns)}
 }
 
-// text is an intent of leaves and their spines. at says where a switch is.
+// text returns an intent with leaves and their spines. at returns the addresses of a switch.
 func text(leaves int, at func(name string) (gnmi, ssh string)) string {
 	var b strings.Builder
 	device := func(name, role string) {
@@ -81,7 +81,7 @@ switches:
 	for i := range leaves {
 		device(fmt.Sprintf("leaf%d", i+1), "leaf")
 	}
-	const ports = 32 // of a spine
+	const ports = 32 // ports of a spine
 	for i := range (leaves + ports - 1) / ports {
 		device(fmt.Sprintf("spine%d", i+1), "spine")
 	}
@@ -95,18 +95,18 @@ switches:
 	return b.String()
 }
 
-// nowhere is the address of a switch that there is not.
+// nowhere returns addresses of a switch that does not exist.
 func nowhere(name string) (gnmi, ssh string) { return name + ".example:8080", name + ".example:22" }
 
-// start starts a lab of switches, and makes the Secret with which they are reached. It
-// returns their intent.
+// start starts a lab of switches and creates the Secret with their credentials. It returns their
+// intent.
 func (b *bench) start(leaves int) string {
 	b.Helper()
 	b.startText(text(leaves, nowhere))
 	return text(leaves, func(name string) (gnmi, ssh string) { return b.lab.Devices[name].GNMI, b.lab.Devices[name].SSH })
 }
 
-// startText is start for an intent that does not say where its devices are.
+// startText is like start, for an intent without the addresses of its devices.
 func (b *bench) startText(in string) string {
 	b.Helper()
 	f, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(in)})
@@ -144,7 +144,7 @@ func (b *bench) create(o client.Object) {
 	}
 }
 
-// fabric makes a Fabric with an inline intent.
+// fabric creates a Fabric with an inline intent.
 func (b *bench) fabric(text string, policy v1alpha1.Policy) *v1alpha1.Fabric {
 	b.Helper()
 	f := &v1alpha1.Fabric{ObjectMeta: b.meta("pod1"), Spec: v1alpha1.FabricSpec{
@@ -158,10 +158,10 @@ func (b *bench) fabric(text string, policy v1alpha1.Policy) *v1alpha1.Fabric {
 // replicaTTL is long enough for a busy machine.
 var replicaTTL = map[bool]time.Duration{false: 15 * time.Second, true: 30 * time.Second}[nightly]
 
-// parallel is how many devices a replica works on at a time.
+// parallel is the number of devices that a replica works on in parallel.
 var parallel = map[bool]int{false: 4, true: 16}[nightly]
 
-// options are those of an operator in a test.
+// options returns the operator's options for a test.
 func options() operator.Options {
 	return operator.Options{
 		Version: "test", LockTTL: 10 * time.Second, ReplicaTTL: replicaTTL, Parallel: parallel,
@@ -169,9 +169,9 @@ func options() operator.Options {
 	}
 }
 
-// manager makes an operator for a namespace.
+// newManager returns a manager with the operator for a namespace.
 func newManager(cfg *rest.Config, ns string, o operator.Options, elect bool) (ctrl.Manager, error) {
-	lease, renew, again := 10*time.Second, 8*time.Second, time.Second // on a busy machine
+	lease, renew, again := 10*time.Second, 8*time.Second, time.Second // long enough for a busy machine
 	if nightly {
 		lease, renew, again = 30*time.Second, 25*time.Second, 2*time.Second
 	}
@@ -190,7 +190,7 @@ func newManager(cfg *rest.Config, ns string, o operator.Options, elect bool) (ct
 	return m, operator.Add(m, o)
 }
 
-// operate runs the operator until the test ends, or stop is called.
+// operate runs the operator until the test ends or stop is called.
 func (b *bench) operate(o operator.Options) (stop func()) {
 	b.Helper()
 	m, err := newManager(b.as, b.ns, o, false)
@@ -215,7 +215,7 @@ func (b *bench) operate(o operator.Options) (stop func()) {
 	return stop
 }
 
-// until waits until an object is as it is to be.
+// until waits until ok returns true for an object.
 func (b *bench) until(o client.Object, what string, ok func() bool) {
 	b.Helper()
 	tick, end := time.NewTicker(100*time.Millisecond), time.NewTimer(patience)
@@ -243,7 +243,7 @@ func condition(f *v1alpha1.Fabric, kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// events are the notes of the namespace's events.
+// events returns the notes of the namespace's events.
 func (b *bench) events() (out []string) {
 	b.Helper()
 	var l eventsv1.EventList
@@ -256,8 +256,8 @@ func (b *bench) events() (out []string) {
 	return out
 }
 
-// noSecret checks that nothing in the namespace but its Secrets has the password, or another
-// one.
+// noSecret checks that no object in the namespace, except Secrets, contains the password or
+// another given secret.
 func (b *bench) noSecret(others ...string) {
 	b.Helper()
 	for _, l := range []client.ObjectList{
@@ -278,7 +278,7 @@ func (b *bench) noSecret(others ...string) {
 	}
 }
 
-// Switches as the factory left them: each is read, and differs, and nothing is written.
+// Switches in their factory state are read and differ from the intent, and nothing is written.
 func TestObserve(t *testing.T) {
 	b := newBench(t)
 	in := b.start(2)
@@ -310,14 +310,15 @@ func TestObserve(t *testing.T) {
 	b.untilEvent("Drifted leaf1 differs from the intent in ")
 	b.untilEvent("Verdict the verdict is errors, was unknown")
 
-	// A fault of a new version keeps what is known, and says where it is.
+	// After a faulty change of the intent, the known state is kept, and the condition shows the
+	// place of the fault.
 	b.change(f, func() { f.Spec.Intent.Inline = strings.Replace(in, "classes:", "clases:", 1) })
 	b.until(f, "the fault", func() bool { return condition(f, v1alpha1.IntentValid).Status == metav1.ConditionFalse })
 	if c := condition(f, v1alpha1.IntentValid); c.Reason != "InvalidIntent" || !strings.Contains(c.Message, `spec.intent.inline:4:1: unknown key "clases" (did you mean "classes"?)`) || f.Status.Verdict != v1alpha1.Errors {
 		t.Errorf("the condition is %+v, the verdict %s", c, f.Status.Verdict)
 	}
 
-	// A switch that the intent has no more has no status.
+	// A switch that is no longer in the intent has no status.
 	b.change(f, func() {
 		lines := strings.SplitAfter(in, "\n")
 		var out strings.Builder
@@ -334,7 +335,7 @@ func TestObserve(t *testing.T) {
 		t.Errorf("leaf2: %v", err)
 	}
 
-	// A switch that does not answer is a finding, and nothing is said of its settings.
+	// A switch that does not respond is a finding, and its settings are not reported.
 	if err := b.lab.Switches["leaf1"].Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +353,7 @@ func TestObserve(t *testing.T) {
 	b.until(f, "suspended", func() bool { return condition(f, v1alpha1.Ready).Reason == "Suspended" })
 }
 
-// change changes a Fabric, whoever writes to it besides.
+// change edits a Fabric, even if others write to it at the same time.
 func (b *bench) change(f *v1alpha1.Fabric, edit func()) {
 	b.Helper()
 	if err := b.r.Client.Get(b.Context(), client.ObjectKeyFromObject(f), f); err != nil {

@@ -24,36 +24,36 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/journal"
 )
 
-// The bounds of a FabricPlan, which are those of its schema.
+// Limits of a FabricPlan, as in its schema.
 const (
 	maxPlanned = 500
 	maxChanges = 20
 )
 
-// planned is the type of the condition that says whether there is a plan.
+// planned is the type of the condition that says whether a plan could be made.
 const planned = "Planned"
 
-// unapproved is the message of a plan that nobody has approved.
+// unapproved is the message of a plan without an approval.
 const unapproved = "waits for a FabricPlanApproval that names it and its digest"
 
-// final reports whether a plan has come to its end.
+// final reports whether a plan has ended.
 func final(p v1alpha1.PlanPhase) bool {
 	return p != "" && p != v1alpha1.Pending && p != v1alpha1.Applying
 }
 
-// plans are those of a fabric.
+// plans returns the plans of a fabric.
 func (d *deps) plans(ctx context.Context, f *v1alpha1.Fabric) ([]v1alpha1.FabricPlan, error) {
 	var l v1alpha1.FabricPlanList
 	err := d.List(ctx, &l, client.InNamespace(f.Namespace), client.MatchingLabels{labelFabric: f.Name})
 	return l.Items, err
 }
 
-// planFor keeps the plan that brings a fabric to its intent, as its policy says. To plan
-// reads the devices, so that it is done only where they, or what is wanted of them, are
-// others than when that was done last.
+// planFor makes the plan that brings a fabric to its intent, as its policy says. Because
+// planning reads the devices, it plans only if the devices or their wanted configuration have
+// changed since the last plan.
 func (r *fabricReconciler) planFor(ctx context.Context, f *v1alpha1.Fabric, l *inUse, s *seen, all []v1alpha1.FabricPlan) (err error) {
 	if slices.ContainsFunc(all, func(p v1alpha1.FabricPlan) bool { return p.Status.Phase == v1alpha1.Applying }) {
-		return nil // what is planned in the middle of a run is of no use
+		return nil // a plan made during a run would be outdated
 	}
 	if f.Spec.Policy == v1alpha1.Observe || f.Spec.Policy == "" {
 		f.Status.Plan = nil
@@ -109,7 +109,7 @@ func (r *fabricReconciler) planFor(ctx context.Context, f *v1alpha1.Fabric, l *i
 	return r.supersede(ctx, f, all, kept.Name, "a newer plan is "+kept.Name)
 }
 
-// plannedOf identifies what a plan is made of.
+// plannedOf identifies the inputs of a plan.
 func plannedOf(f *v1alpha1.Fabric, l *inUse, s *seen) string {
 	ended := ""
 	if run := f.Status.LastRun; run != nil {
@@ -118,7 +118,8 @@ func plannedOf(f *v1alpha1.Fabric, l *inUse, s *seen) string {
 	return fmt.Sprint(f.UID, f.Generation, l.Fabric.Fabric().Hash, s.state, ended)
 }
 
-// isPlanned reports whether a fabric was planned for as it is, and the plan waits still.
+// isPlanned reports whether a fabric's current state has been planned for, and the plan, if any,
+// is still pending.
 func (r *fabricReconciler) isPlanned(f *v1alpha1.Fabric, of string, all []v1alpha1.FabricPlan) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,7 +136,7 @@ func more(n int) string {
 	return fmt.Sprintf(" (%d more)", n)
 }
 
-// lastRun is the plan that came to its end last, having begun.
+// lastRun returns the status of the plan that ended last after it had started.
 func lastRun(all []v1alpha1.FabricPlan) (out *v1alpha1.RunStatus) {
 	for _, p := range all {
 		if s := p.Status; s.Started != nil && s.Ended != nil && (out == nil || out.Ended.Before(s.Ended)) {
@@ -148,8 +149,8 @@ func lastRun(all []v1alpha1.FabricPlan) (out *v1alpha1.RunStatus) {
 	return out
 }
 
-// planSpec is what a FabricPlan says of a plan, without where its body is. faults are why it
-// cannot be one: a device that cannot be reached is left out, another one stops it.
+// planSpec converts a plan to the spec of a FabricPlan, without its body. faults lists the
+// devices that prevent the plan; unreachable devices are left out instead.
 func planSpec(f *v1alpha1.Fabric, l *loaded, p *fleet.PlanFile) (spec v1alpha1.FabricPlanSpec, faults []string, _ error) {
 	spec = v1alpha1.FabricPlanSpec{Fabric: f.Name, Intent: p.Intent, Digest: p.Digest, Waves: int32(len(p.Rollout.Waves))}
 	most := p.Rollout.Impact()
@@ -183,7 +184,7 @@ func planSpec(f *v1alpha1.Fabric, l *loaded, p *fleet.PlanFile) (spec v1alpha1.F
 	return spec, faults, nil
 }
 
-// changeText is as "Ethernet[0-8:8] pfc: {3} -> {3,4}".
+// changeText formats a change as "Ethernet[0-8:8] pfc: {3} -> {3,4}".
 func changeText(g fleet.Group) string {
 	text := fmt.Sprintf("%s: %s -> %s", g.Title(), g.Old, g.New)
 	if len(g.Ports) > 0 {
@@ -192,8 +193,8 @@ func changeText(g fleet.Group) string {
 	return text
 }
 
-// keepPlan returns the FabricPlan of a plan: the one that waits for an approval with the
-// same digest, or a new one, with its body in Secrets.
+// keepPlan returns the FabricPlan of a plan: the pending one with the same digest, or a new one
+// with its body in Secrets.
 func (r *fabricReconciler) keepPlan(ctx context.Context, f *v1alpha1.Fabric, spec v1alpha1.FabricPlanSpec, p *fleet.PlanFile, store *journal.Secrets, all []v1alpha1.FabricPlan) (*v1alpha1.FabricPlan, error) {
 	names := map[string]bool{}
 	for i := range all {
@@ -205,7 +206,7 @@ func (r *fabricReconciler) keepPlan(ctx context.Context, f *v1alpha1.Fabric, spe
 		switch have.Status.Phase {
 		case v1alpha1.Pending:
 			return have, nil
-		case "": // its body may lack a part
+		case "": // its body may be incomplete
 			if err := r.Delete(ctx, have); client.IgnoreNotFound(err) != nil {
 				return nil, err
 			}
@@ -249,8 +250,7 @@ func (r *fabricReconciler) keepPlan(ctx context.Context, f *v1alpha1.Fabric, spe
 	return out, nil
 }
 
-// supersede ends the plans that wait for an approval, but for one, and removes the oldest
-// of those that have ended.
+// supersede ends all pending plans except but, and deletes the oldest ended ones.
 func (r *fabricReconciler) supersede(ctx context.Context, f *v1alpha1.Fabric, all []v1alpha1.FabricPlan, but, why string) error {
 	var errs []error
 	var over []v1alpha1.FabricPlan
@@ -262,13 +262,14 @@ func (r *fabricReconciler) supersede(ctx context.Context, f *v1alpha1.Fabric, al
 		if p.Name == but {
 			continue
 		}
-		if p.Status.Phase == "" { // it was cut off while it was made
+		if p.Status.Phase == "" { // its creation was interrupted
 			errs = append(errs, client.IgnoreNotFound(r.Delete(ctx, p)))
 		}
 		if p.Status.Phase != v1alpha1.Pending {
 			continue
 		}
-		// As it was seen: one that was approved since is at work.
+		// This fails if the plan has been approved since it was read, because it is then in
+		// progress.
 		p.Status.Phase, p.Status.Message = v1alpha1.Superseded, why
 		now := metav1.Now()
 		p.Status.Ended = &now
@@ -283,10 +284,10 @@ func (r *fabricReconciler) supersede(ctx context.Context, f *v1alpha1.Fabric, al
 	return errors.Join(errs...)
 }
 
-// keptPlans is how many plans of a fabric stay that have ended.
+// keptPlans is the number of ended plans kept per fabric.
 const keptPlans = 20
 
-// impactOf reads an impact; one that is not known is none.
+// impactOf parses an impact; an unknown value counts as no impact.
 func impactOf(i v1alpha1.Impact) (out qos.Impact) {
 	_ = out.UnmarshalText([]byte(i))
 	return out

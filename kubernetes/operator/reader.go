@@ -26,15 +26,16 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// readers read the devices of this replica's share of all fabrics, each device once a
-// period, and write what they saw into its status.
+// readers reads this replica's share of the devices of all fabrics, each device once per period,
+// and writes the results to their statuses.
 type readers struct {
 	deps
 	fabrics cache.Cache
 	group   *shard.Group
 }
 
-// NeedLeaderElection implements the runnable of a manager: each replica reads.
+// NeedLeaderElection implements the manager's runnable; it returns false because every replica
+// reads devices.
 func (r *readers) NeedLeaderElection() bool { return false }
 
 // Start reads until ctx ends.
@@ -105,16 +106,16 @@ type reader struct {
 	wake   chan struct{}
 	ended  chan visit
 	busy   int
-	visits map[string]visit // by device
+	visits map[string]visit // by device name
 }
 
-// visit is what is known of when a device was read.
+// visit records when a device was read.
 type visit struct {
 	device  string
 	reading bool
-	last    time.Time // zero where this replica does not know
+	last    time.Time // zero if unknown to this replica
 	intent  string
-	after   time.Time // not before
+	after   time.Time // earliest time of the next visit
 }
 
 func (r *reader) run(ctx context.Context) {
@@ -125,14 +126,14 @@ func (r *reader) run(ctx context.Context) {
 	for {
 		next, err := r.begin(ctx, &wg)
 		if err != nil && ctx.Err() == nil {
-			// The elected replica says in the status of the Fabric why.
+			// The elected replica writes the reason to the Fabric's status.
 			log.FromContext(ctx).Info("cannot read devices", "fabric", r.key, "why", err.Error())
 			next = time.Now().Add(retry)
 		}
 		timer.Reset(time.Until(next))
 		select {
 		case <-ctx.Done():
-			go func() { // what is at work ends by itself
+			go func() { // drain the running reads, which end by themselves
 				for range r.ended {
 				}
 			}()
@@ -148,7 +149,7 @@ func (r *reader) run(ctx context.Context) {
 	}
 }
 
-// begin begins to read what is due, as far as there are workers, and says when to look
+// begin starts the reads that are due, as far as workers are free, and returns when to check
 // again.
 func (r *reader) begin(ctx context.Context, wg *sync.WaitGroup) (next time.Time, err error) {
 	f, now := &v1alpha1.Fabric{}, time.Now()
@@ -173,14 +174,14 @@ func (r *reader) begin(ctx context.Context, wg *sync.WaitGroup) (next time.Time,
 		switch at := r.due(f, digest, v); {
 		case v.reading:
 		case !r.group.Mine(r.shardKey(name)):
-			delete(r.visits, name) // whoever reads it now knows more
+			delete(r.visits, name) // the replica that reads it now knows more
 		case at.After(now):
 			next = earlier(next, at)
 		default:
 			due = append(due, v)
 		}
 	}
-	// Where there are too many, none stays behind for ever.
+	// If there are too many, start with those waiting longest, so that none is left out forever.
 	slices.SortStableFunc(due, func(a, b visit) int { return a.last.Compare(b.last) })
 	for _, v := range due[:min(len(due), max(0, r.o.Parallel-r.busy))] {
 		r.busy++
@@ -210,7 +211,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// deviceNames are the switches and then the hosts of an intent, and whether each is a host.
+// deviceNames returns the switches and then the hosts of an intent, and whether each is a host.
 func deviceNames(f *fleet.Fabric) iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
 		for _, sw := range f.Switches {
@@ -228,8 +229,8 @@ func deviceNames(f *fleet.Fabric) iter.Seq2[string, bool] {
 
 func (r *reader) shardKey(device string) string { return r.key.String() + "/" + device }
 
-// due is when a device is to be read: once in each of its periods, and at once where what
-// was read of it does not count any more.
+// due returns when to read a device: once per period, or at once if its last reading is out of
+// date.
 func (r *reader) due(f *v1alpha1.Fabric, digest string, v visit) time.Time {
 	at := v.last
 	if upToDate(f, digest, v.last, v.intent) {
@@ -241,29 +242,29 @@ func (r *reader) due(f *v1alpha1.Fabric, digest string, v visit) time.Time {
 	return at
 }
 
-// upToDate reports whether what was read of a device at a time says how it is: it was compared
-// with the intent that is the fabric's now, and no run has ended since.
+// upToDate reports whether a reading is current: it was compared with the fabric's current
+// intent, and no run has ended since.
 func upToDate(f *v1alpha1.Fabric, digest string, read time.Time, intent string) bool {
 	run := f.Status.LastRun
 	return intent == digest && (run == nil || run.Ended == nil || run.Ended.Time.Before(read))
 }
 
-// period is when the period of a device began that a time is in. Those of all devices are
-// spread over the interval, at whole seconds.
+// period returns the start of the device's period that contains at. The periods of all devices
+// are spread over the interval, at whole seconds.
 func period(key string, interval time.Duration, at time.Time) time.Time {
 	h := fnv.New32a()
-	_, _ = io.WriteString(h, key) // a hash does not fail
+	_, _ = io.WriteString(h, key) // writing to a hash cannot fail
 	seconds := max(1, int64((interval+time.Second-1)/time.Second))
 	into := (at.Unix() - int64(h.Sum32())) % seconds
 	return time.Unix(at.Unix()-(into+seconds)%seconds, 0)
 }
 
-// visit reads a device, if this replica may, and it is due as its status has it.
+// visit reads a device if this replica may and if, according to the device's status, it is due.
 func (r *reader) visit(ctx context.Context, f *v1alpha1.Fabric, in *inUse, v visit) (visit, error) {
 	digest := in.Fabric.Fabric().Hash
 	held, release, ok := r.group.Hold(ctx, r.shardKey(v.device))
 	if !ok {
-		v.after = time.Now().Add(time.Second) // another one has not let go of it yet
+		v.after = time.Now().Add(time.Second) // another replica has not released the device yet
 		return v, nil
 	}
 	defer release()
@@ -272,11 +273,12 @@ func (r *reader) visit(ctx context.Context, f *v1alpha1.Fabric, in *inUse, v vis
 	if err != nil {
 		return v, err
 	}
-	// By a clock that is ahead it would not be read for as long.
+	// Ignore a time from a clock that is far ahead; otherwise the device would not be read for
+	// that long.
 	if t := o.status.LastTry; t != nil && time.Until(t.Time) < skew {
 		v.last, v.intent = t.Time, o.status.Intent
 		if r.due(f, digest, v).After(time.Now()) {
-			return v, nil // whoever had it before has read it
+			return v, nil // the previous replica has read it
 		}
 	}
 	ends, known, err := r.ends(held, f, in, host)
@@ -287,7 +289,7 @@ func (r *reader) visit(ctx context.Context, f *v1alpha1.Fabric, in *inUse, v vis
 		v.after = time.Now().Add(time.Second)
 		return v, nil
 	}
-	// A device is left alone while it is written to.
+	// Do not read a device while it is being written to.
 	if by, err := r.writer(held, f, in.loaded, v.device); err != nil || by != nil {
 		v.after = time.Now().Add(retry)
 		return v, err
@@ -296,7 +298,7 @@ func (r *reader) visit(ctx context.Context, f *v1alpha1.Fabric, in *inUse, v vis
 	begun := time.Now().Truncate(time.Second)
 	got, lacks := r.read(held, in, v.device, host, ends)
 	if held.Err() != nil {
-		return v, nil // it was cut off: nothing was learned of the device
+		return v, nil // the read was cancelled, so discard it
 	}
 	v.last, v.intent = begun, digest
 	was := o.status.Drift
@@ -304,14 +306,15 @@ func (r *reader) visit(ctx context.Context, f *v1alpha1.Fabric, in *inUse, v vis
 		return v, err
 	}
 	if now := o.status.Drift; was == 0 && now > 0 {
-		// Of the device: one that is like another of the same object is only counted.
+		// Attach the event to the device: events of other devices on the same object would only
+		// be counted.
 		r.events.Eventf(o.Object, f, corev1.EventTypeWarning, "Drifted", "Validate", "%s differs from the intent in %s", v.device, words.Count(int(now), "setting"))
 	}
 	return v, nil
 }
 
-// read reads a device. lacks is what the intent does not state of a host, which is not read
-// for that.
+// read reads a device. lacks names a setting that the intent lacks for a host, which is then not
+// read.
 func (r *reader) read(ctx context.Context, in *inUse, device string, host *intent.Host, ends fleet.Ends) (got fleet.Reading, lacks string) {
 	a := r.o.access(in.loaded)
 	if host != nil {
@@ -324,8 +327,8 @@ func (r *reader) read(ctx context.Context, in *inUse, device string, host *inten
 	return one.Read(ctx, device, ends), ""
 }
 
-// ends are what the switches at a host run, which other replicas may have read. known is
-// whether all of them were compared with this intent.
+// ends returns the link ends at a host's switches, which other replicas may have read. known
+// reports whether all of them were compared with this intent.
 func (r *reader) ends(ctx context.Context, f *v1alpha1.Fabric, in *inUse, host *intent.Host) (_ fleet.Ends, known bool, _ error) {
 	results := map[string]*validate.Result{}
 	if host == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 )
 
-// Each role may do what it is for, and the others may not: to approve is the approver's
-// alone, and nobody but the operator makes a plan, says how a device is, or reads a Secret.
+// Each role can do its own tasks, and the other roles cannot: only approvers can approve, and
+// only the operator can create plans, write device statuses or read Secrets.
 func TestRights(t *testing.T) {
 	b := newBench(t)
 	digest := strings.Repeat("0", 64)

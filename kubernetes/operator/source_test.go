@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 )
 
-// An intent comes from a ConfigMap of several files as from a folder.
+// An intent in a ConfigMap with several files is read like a folder.
 func TestConfigMap(t *testing.T) {
 	b := newBench(t)
 	in := b.start(1)
@@ -46,7 +46,7 @@ func TestConfigMap(t *testing.T) {
 		b.change(f, func() { f.Annotations = map[string]string{"changed": c.to} })
 		invalid(c.want)
 	}
-	// The Secret says where its keys may be sent.
+	// The Secret limits where its keys may be sent.
 	var login corev1.Secret
 	limit := func(to string) {
 		t.Helper()

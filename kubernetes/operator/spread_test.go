@@ -21,7 +21,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-// memory is the most that a process had in memory, in MiB.
+// memory returns the peak memory use of a process in MiB.
 func memory(t *testing.T, pid int) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -36,8 +36,8 @@ func memory(t *testing.T, pid int) int {
 	return kib >> 10
 }
 
-// shares waits until so many replicas have read devices last, and returns which each has, by
-// the name of its Lease.
+// shares waits until the given number of replicas share the devices, and returns the devices
+// last read by each replica, by the name of its Lease.
 func (b *bench) shares(f *v1alpha1.Fabric, replicas int) map[string][]string {
 	b.Helper()
 	share := map[string][]string{}
@@ -77,9 +77,8 @@ func (b *bench) signal(cmd *exec.Cmd, s syscall.Signal) {
 	}
 }
 
-// Replicas share the devices: each device is read once in each of its periods, by one of
-// them at a time, and those of a replica that is killed are taken over within its time. The
-// logs of the switches say so.
+// The logs of the switches show that replicas share the devices: each device is read once per
+// period, by one replica at a time, and the devices of a killed replica are taken over in time.
 func TestSpread(t *testing.T) {
 	leaves, replicas, every := 31, 3, 10*time.Second
 	if nightly {
@@ -166,16 +165,16 @@ func TestSpread(t *testing.T) {
 		n, replicas, every, first.Round(time.Second), late.Round(time.Millisecond), reads, most, len(share[dead]), freed.Round(time.Millisecond), taken.Round(time.Millisecond), used, largest)
 }
 
-// A replica that stands still for longer than its Lease, in the middle of its reads, ends
-// them when it goes on: others read its devices by then. It takes its share again.
+// A replica is stopped during its reads for longer than its Lease lasts. When it continues, it
+// cancels its reads, because others read its devices by then, and later takes its share again.
 func TestStoppedReader(t *testing.T) {
 	const leaves, replicas = 14, 2
 	b := newBench(t)
 	f := b.fabric(b.start(leaves), v1alpha1.Observe)
 	all := []*exec.Cmd{b.startReplica(), b.startReplica()}
 	b.shares(f, replicas)
-	// Each replica waits for answers of all that it reads at a time; these come while one
-	// stands still, so that it has them when it goes on.
+	// Delay the responses to all reads until one replica is stopped, so that they are waiting
+	// for it when it continues.
 	asked, answer := make(chan struct{}, len(b.lab.Switches)), make(chan struct{})
 	for device := range b.lab.Switches {
 		b.of(device).Faults().OnEvent(func(e sonic.Event) {

@@ -12,22 +12,22 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// maxSummary bounds the summary of a device in its status, maxUnpacked what it says. Most
-// take a few KiB.
+// maxSummary limits the size of a device's summary in its status, maxUnpacked its unpacked size.
+// Most summaries have a few KiB.
 const (
 	maxSummary  = 256 << 10
 	maxUnpacked = 64 << 20
 )
 
-// summary is what a replica that read a device hands to the one that compares devices.
+// summary is what the replica that reads a device passes to the replica that compares devices.
 type summary struct {
-	// Findings are those that are about the device alone.
+	// Findings are those that concern only this device.
 	Findings []validate.Finding `json:"findings,omitempty"`
 	Switch   json.RawMessage    `json:"switch,omitempty"`
 	Host     *nic.Host          `json:"host,omitempty"`
 }
 
-// summaryOf is the summary of what was read.
+// summaryOf returns the packed summary of a reading.
 func summaryOf(l *loaded, r *fleet.Reading) ([]byte, error) {
 	out := summary{Findings: r.Findings, Host: r.Host}
 	switch {
@@ -43,7 +43,7 @@ func summaryOf(l *loaded, r *fleet.Reading) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("summary of %s: %w", r.Device, err)
 	}
-	// Each replica has the intent in another folder.
+	// Remove the folder of the intent, which differs between replicas.
 	packed := journal.Pack([]byte(l.said(string(b))))
 	if len(packed) > maxSummary {
 		return nil, fmt.Errorf("the summary of %s has %d KiB: more than %d are not kept", r.Device, len(packed)>>10, maxSummary>>10)
@@ -51,13 +51,13 @@ func summaryOf(l *loaded, r *fleet.Reading) ([]byte, error) {
 	return packed, nil
 }
 
-// known is a summary that was read.
+// known is a decoded summary.
 type known struct {
 	summary
-	result *validate.Result // of a switch
+	result *validate.Result // set for switches
 }
 
-// readSummary reads the summary of a device of the same intent.
+// readSummary decodes the summary of a device of the same intent.
 func readSummary(f *intent.Fabric, packed []byte) (k known, err error) {
 	b, err := journal.Unpack(packed, maxUnpacked)
 	if err == nil {
@@ -65,17 +65,17 @@ func readSummary(f *intent.Fabric, packed []byte) (k known, err error) {
 	}
 	if err == nil && k.Switch != nil {
 		k.result, err = validate.ReadSummary(f, k.Switch)
-		k.Switch = nil // of no use any more
+		k.Switch = nil // no longer needed
 	}
 	return k, err
 }
 
-// endsOf are the ends of links by the summaries of switches.
+// endsOf returns the link ends from the summaries of switches.
 func endsOf(results map[string]*validate.Result) fleet.Ends {
 	return func(e intent.Endpoint) validate.End { return results[e.Device].End(e.Port) }
 }
 
-// said is a text about the intent without the folder of its files.
+// said removes the folder of the intent's files from a text.
 func (l *loaded) said(text string) string {
 	if l.dir == "" {
 		return text

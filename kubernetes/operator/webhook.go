@@ -16,17 +16,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// WebhookPath is where the admission of Fabrics is served.
+// WebhookPath is the path of the admission webhook for Fabrics.
 const WebhookPath = "/validate-fabric"
 
-// maxWarnings bounds the warnings of an answer, which kubectl prints.
+// maxWarnings is the number of warnings in a response, which kubectl prints.
 const maxWarnings = 10
 
-// validator admits a Fabric whose inline intent has no fault. An intent of a ConfigMap or
-// of Git is read later: its faults are in the condition IntentValid.
+// validator admits a Fabric if its inline intent is valid. An intent from a ConfigMap or Git is
+// read later; its faults are reported in the condition IntentValid.
 type validator struct{ decoder admission.Decoder }
 
-// NewValidator returns the handler of [WebhookPath].
+// NewValidator returns the handler for [WebhookPath].
 func NewValidator(s *runtime.Scheme) admission.Handler {
 	return &validator{admission.NewDecoder(s)}
 }
@@ -59,7 +59,7 @@ func (v *validator) Handle(ctx context.Context, req admission.Request) admission
 	return admission.Allowed("").WithWarnings(warnings(found)...)
 }
 
-// warnings are the findings that a reader of the intent has to know.
+// warnings formats the unsuppressed errors and warnings among the findings.
 func warnings(found []validate.Finding) (out []string) {
 	more := 0
 	for _, f := range found {

@@ -19,12 +19,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// warned collects the warnings of answers.
+// warned collects the warnings in responses.
 type warned struct{ all []string }
 
 func (w *warned) HandleWarningHeader(_ int, _, text string) { w.all = append(w.all, text) }
 
-// The API server asks the webhook, and refuses a Fabric whose intent has a fault, with its
+// The API server calls the webhook, and rejects a Fabric whose intent has an error, with its
 // line and column.
 func TestWebhook(t *testing.T) {
 	b := newBench(t)
@@ -62,7 +62,7 @@ func TestWebhook(t *testing.T) {
 		return &v1alpha1.Fabric{ObjectMeta: metav1.ObjectMeta{Namespace: b.ns, GenerateName: "f-"}, Spec: v1alpha1.FabricSpec{Intent: v1alpha1.IntentSource{Inline: text}}}
 	}
 	bad := strings.Replace(good, "classes:", "clases:", 1)
-	// The API server takes the webhook up in its own time.
+	// The API server needs some time to use the webhook.
 	probe := &v1alpha1.Fabric{ObjectMeta: b.meta("probe"), Spec: v1alpha1.FabricSpec{Intent: v1alpha1.IntentSource{Inline: good}}}
 	b.create(probe)
 	b.until(probe, "the webhook is asked", func() bool {
@@ -86,7 +86,7 @@ func TestWebhook(t *testing.T) {
 	if err := b.r.Client.Update(t.Context(), probe); !apierrors.IsForbidden(err) {
 		t.Errorf("a change for the worse: %v", err)
 	}
-	// What is worth a warning is one.
+	// A warning of the intent is returned as a warning.
 	w := &warned{}
 	cfg := rest.CopyConfig(b.r.Config)
 	cfg.WarningHandler = w

@@ -1,13 +1,14 @@
-// Package shard spreads keys, such as the devices of fabrics, over the replicas of the
-// operator. There is a Lease a replica; a key belongs to one of those that are alive, by
-// rendezvous hashing, so that only the keys of a replica that comes or goes change hands.
+// Package shard distributes keys, such as the devices of fabrics, over the replicas of the
+// operator. Each replica has a Lease. Rendezvous hashing assigns each key to one of the living
+// replicas, so that only the keys of a replica that joins or leaves move.
 //
-// Replicas learn at different times who is alive. A key has at most one holder all the same:
-// each replica publishes in its Lease by which members it works. It takes up a key only when it
-// has published members that make the key its own and then, asking the API server itself, has
-// seen no living replica that claims the key. One that is to give up a key that it holds claims
-// it until it is released. A replica that cannot renew its Lease, or stood still for longer than
-// that lasts, lets go of all it holds before another one may take it for dead, see [store.Lease].
+// Replicas learn at different times which others are alive, but a key still has at most one
+// holder: each replica publishes in its Lease the members that it works with. A replica takes a
+// key only after it has published members that assign the key to it, and has then seen, by
+// asking the API server directly, no living replica that claims the key. A replica that must
+// give up a key it holds claims the key until it has released it. A replica that cannot renew
+// its Lease, or was stalled for longer than the Lease lasts, drops all its keys before another
+// replica may consider it dead; see [store.Lease].
 package shard
 
 import (
@@ -30,79 +31,79 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
-// TTL is within which time the keys of a replica that died are taken over, unless told
-// otherwise.
+// TTL is the default time within which the keys of a dead replica are taken over.
 const TTL = 30 * time.Second
 
 const (
-	label   = "roce-fabric.io/replicas" // of the Leases of a group
+	label   = "roce-fabric.io/replicas" // label of the Leases of a group
 	noteOwn = "roce-fabric.io/claims"
 )
 
-// Options tune a group.
+// Options configure a group.
 type Options struct {
 	Namespace string
-	// Name is that of the group, with which the names of its Leases begin.
+	// Name is the name of the group and the prefix of its Leases' names.
 	Name string
-	// Identity names this process, unlike any other one.
+	// Identity identifies this process uniquely.
 	Identity string
-	// TTL is within which time the keys of a replica that died are taken over; 0 is
-	// [TTL].
+	// TTL is the time within which the keys of a dead replica are taken over; 0 means [TTL].
 	TTL time.Duration
 }
 
 // claims is what a replica publishes in its Lease.
 type claims struct {
-	// Members are the Leases by which it works. It claims what these make its own.
+	// Members are the Leases of the members that the replica works with. It claims the keys that
+	// they assign to it.
 	Members []string `json:"members"`
-	// Still are keys that it holds without that.
+	// Still lists further keys that the replica still holds.
 	Still []string `json:"still,omitempty"`
-	// Valid is for how long they count without being renewed.
+	// Valid is how long the claims hold without a renewal.
 	Valid metav1.Duration `json:"valid"`
 }
 
-// member is the Lease of a replica, as it was seen.
+// member is the Lease of a replica as last seen.
 type member struct {
 	version string
-	since   time.Time // by the clock of this process: those of two machines differ
+	since   time.Time // by this process's clock, because the clocks of two machines differ
 	claims  claims
 }
 
 // Group is this process as a member of a group.
 type Group struct {
-	c       client.Client // without a cache
+	c       client.Client // has no cache
 	o       Options
-	valid   time.Duration // of a Lease
+	valid   time.Duration // how long a Lease is valid
 	changed chan struct{}
-	// released gets a value when a key is let go of.
+	// released receives a value when a key is released.
 	released chan struct{}
 
 	mu      sync.Mutex
 	lease   *store.Lease
 	own     *coordinationv1.Lease
-	working []string // the members by which this one works: published, and others looked at since
-	next    []string // the members to work by
+	working []string // members in use: published, and the other replicas checked since
+	next    []string // members to use next
 	others  map[string]claims
 	held    map[string]bool
 	seen    map[string]*member
 }
 
-// New returns a group, of which this process becomes a member by [Group.Start]. c must have no cache.
+// New returns a group that this process joins in [Group.Start]. c must not have a cache.
 func New(c client.Client, o Options) *Group {
 	o.TTL = cmp.Or(o.TTL, TTL)
-	// Others see the last renewal up to a sixth of valid late, and that there is no further one
-	// as much late.
+	// Others see the last renewal up to a sixth of valid late, and its expiry another sixth
+	// late.
 	valid := o.TTL * 7 / 10
 	return &Group{c: c, o: o, valid: valid, changed: make(chan struct{}, 1), released: make(chan struct{}, 1), held: map[string]bool{}, seen: map[string]*member{}}
 }
 
-// NeedLeaderElection implements the runnable of a manager: each replica is a member.
+// NeedLeaderElection implements the manager's runnable; it returns false because every replica
+// is a member.
 func (g *Group) NeedLeaderElection() bool { return false }
 
-// Changed gets a value when other keys than before may be this member's.
+// Changed receives a value when the set of this member's keys may have changed.
 func (g *Group) Changed() <-chan struct{} { return g.changed }
 
-// Name is that of the Lease of this member; "" where it has none.
+// Name returns the name of this member's Lease; "" if it has none.
 func (g *Group) Name() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -112,14 +113,14 @@ func (g *Group) Name() string {
 	return g.own.Name
 }
 
-// Members are the Leases of the living replicas.
+// Members returns the Leases of the living replicas.
 func (g *Group) Members() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.Clone(g.next)
 }
 
-// Start is a member until ctx ends.
+// Start makes this process a member until ctx ends.
 func (g *Group) Start(ctx context.Context) error {
 	retry := time.NewTicker(g.valid / 6)
 	defer retry.Stop()
@@ -142,13 +143,13 @@ func (g *Group) Start(ctx context.Context) error {
 	return nil
 }
 
-// join takes a Lease that nobody has, or a new one.
+// join takes a free Lease or creates one.
 func (g *Group) join(ctx context.Context) (*store.Lease, error) {
 	begun := time.Now()
 	own, err := g.take(ctx)
 	for apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		begun = time.Now()
-		own, err = g.take(ctx) // another one was faster
+		own, err = g.take(ctx) // another replica was faster
 	}
 	if err != nil {
 		return nil, fmt.Errorf("take a Lease of the group %s: %w", g.o.Name, err)
@@ -167,7 +168,7 @@ func (g *Group) join(ctx context.Context) (*store.Lease, error) {
 	return lease, nil
 }
 
-// forget has nothing belong to this replica.
+// forget clears the membership, so that this replica owns no keys.
 func (g *Group) forget() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -194,7 +195,7 @@ func (g *Group) take(ctx context.Context) (*coordinationv1.Lease, error) {
 	return l, g.write(ctx, l, claims{})
 }
 
-// write makes or renews the Lease of this replica, with what it claims.
+// write creates or renews the Lease of this replica, with its claims.
 func (g *Group) write(ctx context.Context, l *coordinationv1.Lease, c claims) error {
 	c.Valid = metav1.Duration{Duration: g.valid}
 	note, err := json.Marshal(c)
@@ -222,8 +223,8 @@ func (g *Group) list(ctx context.Context) ([]coordinationv1.Lease, error) {
 	return l.Items, nil
 }
 
-// beat publishes what this replica claims, and then looks at what others do, until all is
-// as it is known here.
+// beat publishes this replica's claims and then reads those of the others, and repeats this
+// until both agree.
 func (g *Group) beat(ctx context.Context) error {
 	for {
 		g.mu.Lock()
@@ -248,7 +249,7 @@ func (g *Group) beat(ctx context.Context) error {
 		if now == nil || now.Spec.HolderIdentity == nil || *now.Spec.HolderIdentity != g.o.Identity {
 			return fmt.Errorf("%w: another replica has the Lease %s", store.ErrLost, own.Name)
 		}
-		if wrong != nil { // a write whose answer was lost
+		if wrong != nil { // a write whose response was lost
 			own = now
 		}
 		if settled := g.look(own, members, all, wrong == nil); settled {
@@ -264,8 +265,8 @@ func find(all []coordinationv1.Lease, name string) *coordinationv1.Lease {
 	return nil
 }
 
-// look takes in what the Leases are. members are those that this replica has published, if
-// it has.
+// look processes the Leases. members are the members that this replica has published, if
+// published is set.
 func (g *Group) look(own *coordinationv1.Lease, members []string, all []coordinationv1.Lease, published bool) (settled bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -276,7 +277,7 @@ func (g *Group) look(own *coordinationv1.Lease, members []string, all []coordina
 		m := g.seen[l.Name]
 		if m == nil || m.version != l.ResourceVersion {
 			m = &member{version: l.ResourceVersion, since: time.Now()}
-			_ = json.Unmarshal([]byte(l.Annotations[noteOwn]), &m.claims) // what someone else wrote claims nothing
+			_ = json.Unmarshal([]byte(l.Annotations[noteOwn]), &m.claims) // invalid annotations claim nothing
 			g.seen[l.Name] = m
 		}
 		if l.Name == own.Name || l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" || g.dead(l) {
@@ -297,14 +298,14 @@ func (g *Group) look(own *coordinationv1.Lease, members []string, all []coordina
 	return settled
 }
 
-// dead reports whether a Lease was not renewed for as long as it is valid.
+// dead reports whether a Lease has not been renewed for as long as it is valid.
 func (g *Group) dead(l *coordinationv1.Lease) bool {
 	m := g.seen[l.Name]
 	return m != nil && m.version == l.ResourceVersion && time.Since(m.since) > max(g.valid, m.claims.Valid.Duration)
 }
 
-// free gives the Leases of the dead back, so that there are not more and more of them. The
-// first of the living does it.
+// free releases the Leases of dead replicas, so that their number does not grow. Only the first
+// living member does this.
 func (g *Group) free(ctx context.Context, all []coordinationv1.Lease) error {
 	g.mu.Lock()
 	var dead []*coordinationv1.Lease
@@ -323,11 +324,11 @@ func (g *Group) free(ctx context.Context, all []coordinationv1.Lease) error {
 	return nil
 }
 
-// leave ends a membership: it waits until nothing is held, and gives the Lease back, so that
-// others need not wait for its end.
+// leave ends a membership: it waits until no key is held, and releases the Lease, so that others
+// need not wait for its expiry.
 func (g *Group) leave(lease *store.Lease) error {
 	g.mu.Lock()
-	g.lease = nil // nothing more is taken up
+	g.lease = nil // take no more keys
 	g.mu.Unlock()
 	limit := time.NewTimer(g.valid)
 	defer limit.Stop()
@@ -361,16 +362,17 @@ func (g *Group) leave(lease *store.Lease) error {
 	return client.IgnoreNotFound(g.c.Update(ctx, own))
 }
 
-// Mine reports whether a key belongs to this member, which may have to wait until another
-// one has let go of it.
+// Mine reports whether a key belongs to this member. The member may still have to wait until
+// another one has released the key.
 func (g *Group) Mine(key string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.own != nil && Owner(g.next, key) == g.own.Name
 }
 
-// Hold takes up a key, if this member may now. The context ends, as that of [fence.With], when it
-// may no longer; the caller must call release when nothing is done for the key any more.
+// Hold takes a key if this member may take it now. Like the context of [fence.With], held ends
+// when the member must give up the key; the caller must call release once its work on the key
+// has ended.
 func (g *Group) Hold(ctx context.Context, key string) (held context.Context, release func(), ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -396,7 +398,7 @@ func (g *Group) Hold(ctx context.Context, key string) (held context.Context, rel
 	}, true
 }
 
-// Owner is the one of some members that a key belongs to; "" where there is none.
+// Owner returns the member that a key belongs to; "" if there are no members.
 func Owner(members []string, key string) (owner string) {
 	var most uint64
 	for _, m := range members {
@@ -407,11 +409,11 @@ func Owner(members []string, key string) (owner string) {
 	return owner
 }
 
-// weight is a number that each pair has as if it were drawn.
+// weight returns a pseudo-random number for a member and a key.
 func weight(member, key string) uint64 {
 	h := fnv.New64a()
-	_, _ = io.WriteString(h, member+"\x00"+key) // a hash does not fail
-	// FNV alone leaves names that are alike with weights that are alike.
+	_, _ = io.WriteString(h, member+"\x00"+key) // writing to a hash cannot fail
+	// FNV alone gives similar names similar weights.
 	x := h.Sum64()
 	x ^= x >> 30
 	x *= 0xbf58476d1ce4e5b9

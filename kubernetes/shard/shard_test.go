@@ -23,7 +23,8 @@ func TestMain(m *testing.M) { os.Exit(rig.Stop(m.Run())) }
 
 const patience = 2 * time.Minute
 
-// A key goes to another member only where its own one is gone, and each has its share.
+// A key moves to another member only if its member is gone, and each member has a share of the
+// keys.
 func TestOwner(t *testing.T) {
 	var members []string
 	for i := range 20 {
@@ -53,7 +54,7 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// cut is a client of a process that may die.
+// cut is the client of a process that may die.
 type cut struct {
 	client.Client
 	dead atomic.Bool
@@ -75,7 +76,7 @@ func (c *cut) List(ctx context.Context, l client.ObjectList, opts ...client.List
 	return c.Client.List(ctx, l, opts...)
 }
 
-// crowd has members of a group that take up keys again and again.
+// crowd holds the members of a group that take keys again and again.
 type crowd struct {
 	*testing.T
 	c    client.Client
@@ -83,13 +84,13 @@ type crowd struct {
 	ttl  time.Duration
 	keys []string
 	mu   sync.Mutex
-	who  map[string]string // holds a key
-	last map[string]string // held it last
+	who  map[string]string // current holder of each key
+	last map[string]string // last holder of each key
 	wg   sync.WaitGroup
 }
 
-// join adds a member, which leaves when stop is called. One that is cut off from the API
-// server does nothing of the like.
+// join adds a member, which leaves when stop is called. A member that is cut off from the API
+// server cannot leave properly.
 func (c *crowd) join(name string) (conn *cut, g *shard.Group, stop func()) {
 	conn = &cut{Client: c.c}
 	g = shard.New(conn, shard.Options{Namespace: c.ns, Name: "replica", Identity: name, TTL: c.ttl})
@@ -111,7 +112,7 @@ func (c *crowd) join(name string) (conn *cut, g *shard.Group, stop func()) {
 					if _, _, twice := g.Hold(ctx, key); twice {
 						c.Errorf("%s holds %s twice", name, key)
 					}
-					select { // some for long
+					select { // some keys are held for longer
 					case <-held.Done():
 					case <-time.After(time.Duration(len(key)%3) * 20 * time.Millisecond):
 					}
@@ -143,7 +144,7 @@ func (c *crowd) let(_, key string) {
 	c.who[key] = ""
 }
 
-// until waits until each key was held by one of the names.
+// until waits until one of the names has held each key.
 func (c *crowd) until(what string, names ...string) time.Duration {
 	c.Helper()
 	begun := time.Now()
@@ -170,7 +171,7 @@ func (c *crowd) until(what string, names ...string) time.Duration {
 	return 0
 }
 
-// Members come, go and die; no key has two holders, and none stays without one.
+// Members join, leave and die; no key ever has two holders, and no key stays without a holder.
 func TestGroup(t *testing.T) {
 	r := rig.Start(t)
 	c := &crowd{T: t, c: r.Client, ns: r.Namespace(t), ttl: 6 * time.Second, who: map[string]string{}, last: map[string]string{}}
@@ -208,7 +209,7 @@ func TestGroup(t *testing.T) {
 	conn.dead.Store(false)
 	c.until("a is back", "a", "b")
 
-	// Leases of those that are gone are used again.
+	// The Leases of members that are gone are reused.
 	_, d, stopD := c.join("d")
 	defer stopD()
 	c.until("d has its share", "a", "b", "d")

@@ -30,7 +30,7 @@ func fabric(ns string, edit func(*v1alpha1.Fabric)) *v1alpha1.Fabric {
 	return f
 }
 
-// refused checks that the API server refuses an object for a reason.
+// refused checks that the API server rejected an object for the given reason.
 func refused(t *testing.T, err error, want string) {
 	t.Helper()
 	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), want) {
@@ -82,7 +82,7 @@ func plan(ns string) *v1alpha1.FabricPlan {
 	}}
 }
 
-// What was planned, approved or named is never another.
+// The specs of plans, approvals and device statuses cannot be changed.
 func TestImmutable(t *testing.T) {
 	r := rig.Start(t)
 	ns := r.Namespace(t)
@@ -108,7 +108,7 @@ func TestImmutable(t *testing.T) {
 	refused(t, r.Client.Create(t.Context(), bad), "spec.digest in body should match")
 }
 
-// kubectl get prints what the columns of the CRDs say.
+// kubectl get prints the columns of the CRDs.
 func TestColumns(t *testing.T) {
 	r := rig.Start(t)
 	ns := r.Namespace(t)

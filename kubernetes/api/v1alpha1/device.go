@@ -90,7 +90,7 @@ type SwitchStatus struct {
 	Status DeviceState `json:"status,omitempty"`
 }
 
-// SwitchStatusList is a list.
+// SwitchStatusList is a list of SwitchStatuses.
 // +kubebuilder:object:root=true
 type SwitchStatusList struct {
 	metav1.TypeMeta `json:",inline"`
@@ -118,7 +118,7 @@ type HostStatus struct {
 	Status DeviceState `json:"status,omitempty"`
 }
 
-// HostStatusList is a list.
+// HostStatusList is a list of HostStatuses.
 // +kubebuilder:object:root=true
 type HostStatusList struct {
 	metav1.TypeMeta `json:",inline"`

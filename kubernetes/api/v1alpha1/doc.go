@@ -15,10 +15,10 @@ import (
 
 //go:generate go tool controller-gen object crd paths=. output:crd:dir=../../config/crd
 
-// GroupVersion is that of all kinds here.
+// GroupVersion is the group and version of all kinds in this package.
 var GroupVersion = schema.GroupVersion{Group: "roce-fabric.io", Version: "v1alpha1"}
 
-// AddToScheme adds the kinds to a scheme.
+// AddToScheme adds the package's kinds to a scheme.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
 		&Fabric{}, &FabricList{}, &FabricPlan{}, &FabricPlanList{}, &FabricPlanApproval{}, &FabricPlanApprovalList{},

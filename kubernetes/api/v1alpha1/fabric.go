@@ -8,9 +8,9 @@ type Policy string
 
 // The policies.
 const (
-	Observe Policy = "observe" // it validates
-	Plan    Policy = "plan"    // it also plans, and carries out plans that are approved
-	Apply   Policy = "apply"   // it also approves plans itself, up to an impact
+	Observe Policy = "observe" // only validates
+	Plan    Policy = "plan"    // also makes plans, and carries out approved ones
+	Apply   Policy = "apply"   // also approves plans itself, up to an impact
 )
 
 // Impact is what a change disturbs, the least first.
@@ -116,25 +116,25 @@ type Rollout struct {
 	Gate string `json:"gate,omitempty"`
 }
 
-// The types of conditions of a Fabric.
+// The condition types of a Fabric.
 const (
-	IntentValid = "IntentValid" // the intent was read, and has no fault
-	Validated   = "Validated"   // devices were compared with it
-	InSync      = "InSync"      // no device differs from it
-	Ready       = "Ready"       // all of these, and no finding of severity error
+	IntentValid = "IntentValid" // the intent was read and has no errors
+	Validated   = "Validated"   // the devices were compared with the intent
+	InSync      = "InSync"      // no device differs from the intent
+	Ready       = "Ready"       // the other conditions are true, and no finding is an error
 )
 
 // Verdict is the outcome of a validation.
 // +kubebuilder:validation:Enum=ok;warnings;errors;inconclusive;unreachable;unknown
 type Verdict string
 
-// The verdicts. Those of a fabric are also those of its devices.
+// The verdicts of a fabric and of its devices.
 const (
 	OK           Verdict = "ok"
 	Warnings     Verdict = "warnings"
 	Errors       Verdict = "errors"
-	Inconclusive Verdict = "inconclusive" // nothing is wrong in what could be checked
-	Unreachable  Verdict = "unreachable"  // of a device
+	Inconclusive Verdict = "inconclusive" // no fault was found, but something could not be checked
+	Unreachable  Verdict = "unreachable"  // a device could not be read
 	Unknown      Verdict = "unknown"      // nothing was checked
 )
 
@@ -248,7 +248,7 @@ type Fabric struct {
 	Status FabricStatus `json:"status,omitempty"`
 }
 
-// FabricList is a list.
+// FabricList is a list of Fabrics.
 // +kubebuilder:object:root=true
 type FabricList struct {
 	metav1.TypeMeta `json:",inline"`

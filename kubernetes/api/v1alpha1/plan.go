@@ -61,14 +61,14 @@ type PlanBody struct {
 // +kubebuilder:validation:Enum=Pending;Applying;Applied;Refused;Reverted;Failed;Partial;Superseded
 type PlanPhase string
 
-// The phases. The last five, and Applied, are final.
+// The phases. All except Pending and Applying are final.
 const (
-	Pending    PlanPhase = "Pending"  // it waits for an approval
-	Applying   PlanPhase = "Applying" // a run carries it out, or one that was cut off is to be resumed
+	Pending    PlanPhase = "Pending"  // waiting for an approval
+	Applying   PlanPhase = "Applying" // in progress, or interrupted and to be resumed
 	Applied    PlanPhase = "Applied"  // all devices are as intended
 	Refused    PlanPhase = "Refused"  // nothing was written
 	Reverted   PlanPhase = "Reverted" // all devices are as they were before
-	Failed     PlanPhase = "Failed"   // an error, before anything was written
+	Failed     PlanPhase = "Failed"   // an error before anything was written
 	Partial    PlanPhase = "Partial"  // some devices are as intended; the status says which
 	Superseded PlanPhase = "Superseded"
 )
@@ -136,7 +136,7 @@ type FabricPlan struct {
 	Status FabricPlanStatus `json:"status,omitempty"`
 }
 
-// FabricPlanList is a list.
+// FabricPlanList is a list of FabricPlans.
 // +kubebuilder:object:root=true
 type FabricPlanList struct {
 	metav1.TypeMeta `json:",inline"`
@@ -184,7 +184,7 @@ type FabricPlanApproval struct {
 	Status FabricPlanApprovalStatus `json:"status,omitempty"`
 }
 
-// FabricPlanApprovalList is a list.
+// FabricPlanApprovalList is a list of FabricPlanApprovals.
 // +kubebuilder:object:root=true
 type FabricPlanApprovalList struct {
 	metav1.TypeMeta `json:",inline"`

@@ -24,11 +24,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/watch/keep"
 )
 
-// ownNode is the variable that names the Node of the Pod.
+// ownNode is the environment variable with the name of the Pod's Node.
 const ownNode = "NODE_NAME"
 
-// attend keeps the NICs of the machine, as 'roce-fabric nic agent' does, and says on its Node
-// how they are.
+// attend keeps the NICs of the machine in their wanted state, like 'roce-fabric nic agent', and
+// reports their state on the machine's Node.
 func attend(ctx context.Context, args []string) (err error) {
 	var cfg keep.Config
 	var log zap.Options
@@ -90,7 +90,7 @@ func attend(ctx context.Context, args []string) (err error) {
 	return err
 }
 
-// nodeClient writes to Nodes, and keeps none in memory.
+// nodeClient returns a client that can write Nodes and caches none.
 func nodeClient() (client.Client, error) {
 	cfg, err := config.GetConfig()
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet"
 )
 
-// labFile is what 'roce-fabric lab up' writes, as far as it is needed to reach the devices.
-// The package of the lab has its simulators, which are no part of an operator.
+// labFile is the part of the file from 'roce-fabric lab up' that is needed to reach the devices.
+// The package of the lab is not used because it contains the simulators.
 type labFile struct {
 	Username   string  `json:"username"`
 	Password   string  `json:"password"`
@@ -23,7 +23,7 @@ type labFile struct {
 
 type labDevices map[string]struct{ GNMI, SSH string }
 
-// inLab reaches the devices of a lab, which may start after the operator.
+// inLab returns the access to the devices of a lab, which may start after the operator.
 func inLab(path string) *fleet.Access {
 	l, err := readLab(path)
 	return &fleet.Access{Scale: max(l.TimeScale, 0.001), At: func(device string) (fleet.Address, error) {

@@ -1,5 +1,5 @@
-// Command roce-fabric-operator is the operator of RoCE fabrics as a program. As
-// 'roce-fabric-operator node' it is the agent of the NICs of a Node.
+// Command roce-fabric-operator is the Kubernetes operator for RoCE fabrics. As
+// 'roce-fabric-operator node' it is the agent for the NICs of a Node.
 package main
 
 import (
@@ -9,25 +9,25 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	_ "time/tzdata" // maintenance windows name time zones, and the image knows none
+	_ "time/tzdata" // maintenance windows name time zones, and the image has no zone database
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// version is that of the release, which its build sets.
+// version is the version of the release, set by its build.
 var version string
 
 func init() { version = cmp.Or(version, "devel") }
 
 func main() {
-	// Garbage is collected harder before the memory of the Pod is used up.
+	// Make the garbage collector work harder before the Pod's memory is used up.
 	_, _ = memlimit.SetGoMemLimitWithOpts(memlimit.WithRatio(0.9), memlimit.WithProvider(memlimit.FromCgroup))
 	os.Exit(run(ctrl.SetupSignalHandler(), os.Args[1:]))
 }
 
-// run runs the program until ctx ends, and returns its exit status: 2 for a command line
-// that is wrong.
+// run runs the program until ctx ends and returns its exit status, which is 2 for a wrong
+// command line.
 func run(ctx context.Context, args []string) int {
 	do := operate
 	if len(args) > 0 && args[0] == "node" {
@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string) int {
 	return 0
 }
 
-// usageError is a fault of the command line.
+// usageError is an error in the command line.
 type usageError struct{ text string }
 
 func (e *usageError) Error() string { return e.text }

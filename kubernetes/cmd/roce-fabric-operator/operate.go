@@ -32,10 +32,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/shard"
 )
 
-// ownNamespace is the variable that names the namespace of the Pod.
+// ownNamespace is the environment variable with the namespace of the Pod.
 const ownNamespace = "POD_NAMESPACE"
 
-// settings are what the command line says.
+// settings holds the settings from the command line.
 type settings struct {
 	own, namespaces, metrics, health, pprof, webhook, certs, lab string
 	lease, grace                                                 time.Duration
@@ -121,7 +121,7 @@ func (s *settings) check() error {
 	return nil
 }
 
-// manager makes the operator.
+// manager returns the manager with the operator's controllers.
 func (s *settings) manager() (ctrl.Manager, error) {
 	cfg, err := config.GetConfig()
 	if err != nil {
@@ -137,7 +137,8 @@ func (s *settings) manager() (ctrl.Manager, error) {
 		Scheme: known, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{}},
 		Metrics: metricsserver.Options{BindAddress: s.metrics}, HealthProbeBindAddress: s.health, PprofBindAddress: s.pprof,
 		LeaderElection: true, LeaderElectionID: "roce-fabric-operator", LeaderElectionNamespace: s.own,
-		// The program ends right after the manager: nothing goes on without the Lease.
+		// This is safe because the program ends right after the manager, so nothing continues
+		// without the Lease.
 		LeaderElectionReleaseOnCancel: true,
 		LeaseDuration:                 &s.lease, RenewDeadline: &renew, RetryPeriod: &retry, GracefulShutdownTimeout: &s.grace,
 	}
@@ -168,7 +169,7 @@ func (s *settings) manager() (ctrl.Manager, error) {
 	return m, errors.Join(m.AddHealthzCheck("ping", healthz.Ping), s.addReady(m))
 }
 
-// server is the one of the webhook.
+// server returns the server of the webhook.
 func (s *settings) server() (webhook.Server, error) {
 	host, text, err := net.SplitHostPort(s.webhook)
 	if err != nil {
@@ -178,13 +179,14 @@ func (s *settings) server() (webhook.Server, error) {
 	if err != nil || port == 0 {
 		return nil, wrong("--webhook-address %s: %q is no port", s.webhook, text)
 	}
-	// The API server needs no HTTP/2, whose resets have cost servers dear.
+	// The API server does not need HTTP/2, which has enabled denial-of-service attacks by stream
+	// resets.
 	http1 := func(c *tls.Config) { c.NextProtos, c.MinVersion = []string{"http/1.1"}, tls.VersionTLS12 }
 	return webhook.NewServer(webhook.Options{Host: host, Port: int(port), CertDir: s.certs, TLSOpts: []func(*tls.Config){http1}}), nil
 }
 
-// addReady adds what a replica needs before it is asked: objects in memory, and the webhook
-// where it has one. One that waits for the Lease is as ready.
+// addReady adds the readiness checks: objects are cached and, if there is one, the webhook
+// serves. A replica that waits to be elected is ready too.
 func (s *settings) addReady(m ctrl.Manager) error {
 	err := m.AddReadyzCheck("cache", func(r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), time.Second)

@@ -37,7 +37,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// asProgram makes the test program the operator.
+// asProgram is the environment variable that makes the test program the operator.
 const asProgram = "ROCE_FABRIC_OPERATOR"
 
 func TestMain(m *testing.M) {
@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	os.Exit(rig.Stop(m.Run()))
 }
 
-// patience bounds waits for what is to come, on a busy machine.
+// patience limits all waits; a busy machine is slow.
 const patience = 5 * time.Minute
 
 func until(t *testing.T, what string, ok func() error) {
@@ -68,7 +68,7 @@ func until(t *testing.T, what string, ok func() error) {
 	}
 }
 
-// replica is the program as a process.
+// replica is the program running as a process.
 type replica struct {
 	*exec.Cmd
 	health, metrics, pprof, webhook string
@@ -76,7 +76,7 @@ type replica struct {
 	log                             *bytes.Buffer
 }
 
-// free are addresses that nobody listens at.
+// free returns addresses on which nothing listens.
 func free(t *testing.T, n int) (out []string) {
 	t.Helper()
 	for range n {
@@ -84,7 +84,7 @@ func free(t *testing.T, n int) (out []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close() // once all are known, so that no two are the same
+		defer l.Close() // after all addresses are chosen, so that they differ
 		out = append(out, l.Addr().String())
 	}
 	return out
@@ -105,7 +105,7 @@ func start(t *testing.T, kubeconfig, ns string, args ...string) *replica {
 	go func() { p.done <- p.Wait() }()
 	t.Cleanup(func() {
 		if p.ProcessState == nil {
-			_ = p.Process.Kill() // it may be over
+			_ = p.Process.Kill() // the process may have ended
 			<-p.done
 		}
 		if t.Failed() {
@@ -115,7 +115,7 @@ func start(t *testing.T, kubeconfig, ns string, args ...string) *replica {
 	return p
 }
 
-// end ends it as the kubelet does.
+// end ends the process like the kubelet does.
 func (p *replica) end(t *testing.T) {
 	t.Helper()
 	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
@@ -144,7 +144,7 @@ func get(url string) (string, error) {
 	return string(b), err
 }
 
-// tells waits until the metrics have lines.
+// tells waits until the metrics contain the lines.
 func (p *replica) tells(t *testing.T, lines ...string) {
 	t.Helper()
 	until(t, "the metrics", func() error {
@@ -172,7 +172,7 @@ credentials:
   switches: {username: env:FABRIC_USER, password: env:FABRIC_PASSWORD, ssh: {knownHosts: ~/.ssh/known_hosts}}
 `
 
-// switches starts two as a lab, and makes a Fabric of them.
+// switches starts a lab of two switches and creates a Fabric for them.
 func switches(t *testing.T, r *rig.Rig, ns string) (*v1alpha1.Fabric, *lab.Lab) {
 	t.Helper()
 	in, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(intentText)})
@@ -201,7 +201,8 @@ func switches(t *testing.T, r *rig.Rig, ns string) (*v1alpha1.Fabric, *lab.Lab) 
 	return f, l
 }
 
-// certificate writes one for the webhook into a folder, and returns who trusts it.
+// certificate writes a certificate for the webhook to a folder, and returns a configuration that
+// trusts it.
 func certificate(t *testing.T, dir string) *tls.Config {
 	t.Helper()
 	conf, ca, err := sim.NewTLS()
@@ -228,8 +229,8 @@ func certificate(t *testing.T, dir string) *tls.Config {
 	return &tls.Config{RootCAs: pool, ServerName: "127.0.0.1"}
 }
 
-// The program validates and plans with its role and no more, says so to Prometheus and to
-// probes, serves the webhook, ends at SIGTERM, and leaves the work to the other replica.
+// The program validates and plans with only the permissions of its role, reports to Prometheus
+// and to probes, serves the webhook, ends on SIGTERM, and leaves the work to the other replica.
 func TestProgram(t *testing.T) {
 	r := rig.Start(t)
 	ns := r.Namespace(t)
@@ -280,8 +281,9 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// The trial of config/kind, with processes in place of the containers of its Pod: the lab, and
-// the operator that reaches it. A plan waits, and once it is approved the fabric is in sync.
+// The trial of config/kind, with processes instead of its Pod's containers: the lab, and the
+// operator that connects to it. A plan waits for approval, and after approval the fabric is in
+// sync.
 func TestTrial(t *testing.T) {
 	r := rig.Start(t)
 	ns, dir := r.Namespace(t), t.TempDir()
@@ -339,7 +341,7 @@ func TestTrial(t *testing.T) {
 			t.Logf("roce-fabric %q: %v\n%s", args["lab"], err, log)
 		}
 	})
-	// So that it takes none of the ports that the operator is to have.
+	// Otherwise the lab might take a port meant for the operator.
 	until(t, "the lab is up", func() error {
 		_, err := os.Stat(filepath.Join(dir, "lab.json"))
 		return err
@@ -374,7 +376,7 @@ func TestTrial(t *testing.T) {
 	until(t, "it is in sync", is(v1alpha1.InSync))
 }
 
-// review asks the webhook as the API server does.
+// review calls the webhook like the API server does.
 func review(t *testing.T, address string, trust *tls.Config, f *v1alpha1.Fabric) {
 	t.Helper()
 	bad := f.DeepCopy()

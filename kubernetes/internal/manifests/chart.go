@@ -1,9 +1,10 @@
-// Package manifests is for tests of the chart and of the manifests for kustomize. The chart is
-// the source: what is in config/operator, config/agent and config/components is made of it, by
+// Package manifests supports tests of the Helm chart and of the manifests for kustomize. The
+// chart is the source: config/operator, config/agent and config/components are generated from it
+// with
 //
 //	go test ./internal/manifests -run Generated -update
 //
-// The chart, for its part, has the roles of config/rbac and the CRDs of config/crd.
+// The chart in turn contains the roles of config/rbac and the CRDs of config/crd.
 package manifests
 
 import (
@@ -57,7 +58,7 @@ func Chart(namespace string, values map[string]any) (out []*unstructured.Unstruc
 	return out, nil
 }
 
-// Kustomize builds a folder as kustomize does.
+// Kustomize builds a folder, as kustomize does.
 func Kustomize(dir string) ([]*unstructured.Unstructured, error) {
 	m, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {
@@ -70,7 +71,7 @@ func Kustomize(dir string) ([]*unstructured.Unstructured, error) {
 	return Decode(string(text))
 }
 
-// Decode reads the objects of a text.
+// Decode parses the objects of a YAML or JSON text.
 func Decode(text string) (out []*unstructured.Unstructured, _ error) {
 	for d := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096); ; {
 		o := &unstructured.Unstructured{}

@@ -22,7 +22,8 @@ import (
 
 const gitops = "../../../examples/gitops-kubernetes"
 
-// templated is an object by a template of the example, as kubectl -o go-template-file has it.
+// templated renders an object through a template of the example, like kubectl -o
+// go-template-file.
 func templated(t *testing.T, name string, o any) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(gitops, name))
@@ -44,8 +45,8 @@ func templated(t *testing.T, name string, o any) string {
 	return out.String()
 }
 
-// The API server takes what the example brings, its intent has no fault, and its templates make
-// of a plan the approval of just that, and a text that says what it does.
+// The API server accepts the objects of the example, its intent is valid, and its templates turn
+// a plan into an approval of exactly that plan and into a text that describes it.
 func TestGitOps(t *testing.T) {
 	r := rig.Start(t)
 	if err := r.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "fabrics"}}); err != nil {

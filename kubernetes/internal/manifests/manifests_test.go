@@ -31,7 +31,7 @@ import (
 var update = flag.Bool("update", false, "make the manifests that are made of the chart")
 
 func TestMain(m *testing.M) {
-	slog.SetLogLoggerLevel(slog.LevelWarn) // helm tells of each symbolic link
+	slog.SetLogLoggerLevel(slog.LevelWarn) // helm logs each symbolic link
 	os.Exit(rig.Stop(m.Run()))
 }
 
@@ -43,7 +43,7 @@ const (
 
 type values = map[string]any
 
-// The options that the manifests have.
+// Values of the chart that correspond to the manifests.
 var (
 	plain   = values{"crds": values{"install": false}, "rbac": values{"roles": false}}
 	manager = values{"webhook": values{"certificate": "cert-manager"}}
@@ -68,7 +68,7 @@ func rendered(t *testing.T, ns string, v values) []*unstructured.Unstructured {
 	return out
 }
 
-// kustomized builds a folder, of config or elsewhere, as kustomize does.
+// kustomized builds a folder as kustomize does.
 func kustomized(t *testing.T, dir string) []*unstructured.Unstructured {
 	t.Helper()
 	out, err := manifests.Kustomize(in(dir))
@@ -101,7 +101,7 @@ func byKey(t *testing.T, all []*unstructured.Unstructured) map[string]*unstructu
 	return out
 }
 
-// What config has of the chart is what the chart is now.
+// The files in config match the chart from which they are generated.
 func TestGenerated(t *testing.T) {
 	base := rendered(t, namespace, plain)
 	golden(t, "operator/operator.yaml", base)
@@ -124,7 +124,8 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// The trial has the intent of the quickstart: kustomize takes no file from outside its folder.
+// The trial uses the intent of the quickstart, as a copy, because kustomize accepts no files
+// outside its folder.
 func TestTrial(t *testing.T) {
 	is, err := os.ReadFile("../../config/kind/intent.yaml")
 	want, err2 := os.ReadFile("../../../examples/quickstart/fabric.yaml")
@@ -157,13 +158,13 @@ func golden(t *testing.T, name string, all []*unstructured.Unstructured) {
 	}
 }
 
-// keep is the chart's alone.
+// keep removes the annotation that only the chart has.
 func keep(o *unstructured.Unstructured) *unstructured.Unstructured {
 	unstructured.RemoveNestedField(o.Object, "metadata", "annotations", "helm.sh/resource-policy")
 	return o
 }
 
-// kustomize makes of the manifests what helm makes of the chart.
+// kustomize builds the same objects from the manifests as helm from the chart.
 func TestSame(t *testing.T) {
 	for _, c := range []struct {
 		dir, ns string
@@ -198,7 +199,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// The chart refuses what it cannot do.
+// The chart rejects values that it does not support.
 func TestValues(t *testing.T) {
 	for want, v := range map[string]values{
 		"webhook.caBundle is the CA": {"webhook": values{"certificate": "secret"}},
@@ -213,14 +214,15 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// others are kinds of others, which the API server here does not know: their own types do.
+// others are kinds of other projects that this API server does not know; they are checked
+// against their Go types.
 var others = map[string]func() any{
 	"Certificate.cert-manager.io":          func() any { return &certmanagerv1.Certificate{} },
 	"Issuer.cert-manager.io":               func() any { return &certmanagerv1.Issuer{} },
 	"ServiceMonitor.monitoring.coreos.com": func() any { return &monitoringv1.ServiceMonitor{} },
 }
 
-// apply has the API server apply objects, and write nothing.
+// apply sends objects to the API server in a dry run.
 func apply(t *testing.T, r *rig.Rig, all []*unstructured.Unstructured) {
 	t.Helper()
 	for _, o := range all {
@@ -239,8 +241,9 @@ func apply(t *testing.T, r *rig.Rig, all []*unstructured.Unstructured) {
 	}
 }
 
-// The API server takes what helm and kustomize make, and the Pods that it is to have: those of
-// the operator by its strictest rules, and those of the agent with nothing but what it needs.
+// The API server accepts the output of helm and kustomize, and the Pods that result: the
+// operator's under the strictest Pod security level, and the agent's with only the capabilities
+// that it needs.
 func TestApply(t *testing.T) {
 	r := rig.Start(t)
 	for name, level := range map[string]string{namespace: "restricted", agents: "privileged"} {
@@ -280,7 +283,8 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// admitted has the API server admit a Pod of the workload, with these capabilities and no more.
+// admitted checks that the API server admits a Pod of the workload with exactly these
+// capabilities.
 func admitted(t *testing.T, r *rig.Rig, all []*unstructured.Unstructured, caps []corev1.Capability) {
 	t.Helper()
 	some := false

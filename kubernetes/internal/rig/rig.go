@@ -1,8 +1,8 @@
-// Package rig starts a real control plane for tests: kube-apiserver, which
-// `.ci/run kubernetes` builds from its module, and etcd. Nothing here stands for either.
+// Package rig starts a real control plane for tests: kube-apiserver, which `.ci/run kubernetes`
+// builds from its module, and etcd. Neither is simulated.
 //
-// There is no kubelet and no other controller: a Pod never runs, and nothing is
-// collected that belonged to what was deleted.
+// There is no kubelet and no controller: Pods never run, and dependents of deleted objects are
+// not garbage-collected.
 package rig
 
 import (
@@ -34,7 +34,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 )
 
-// variable names the kube-apiserver to start.
+// variable is the environment variable with the path of kube-apiserver.
 const variable = "ROCE_FABRIC_APISERVER"
 
 // Rig is a control plane with the CRDs of the operator.
@@ -50,8 +50,8 @@ var (
 	one *Rig
 )
 
-// Start returns the control plane of the test program, which the first call starts. The
-// test is skipped where there is no kube-apiserver. [Stop] stops it.
+// Start returns the control plane of the test program, starting it on the first call. It skips
+// the test if there is no kube-apiserver. [Stop] stops the control plane.
 func Start(t testing.TB) *Rig {
 	t.Helper()
 	mu.Lock()
@@ -77,17 +77,17 @@ func start(t testing.TB) (*Rig, error) {
 	}
 	s := Scheme()
 	e := &envtest.Environment{Scheme: s, CRDDirectoryPaths: []string{filepath.Join(root(), "config", "crd")}, ErrorIfCRDPathMissing: true}
-	e.ControlPlaneStartTimeout = 3 * time.Minute // on a busy machine
+	e.ControlPlaneStartTimeout = 3 * time.Minute // a busy machine is slow
 	e.ControlPlane.GetAPIServer().Path = api
 	e.ControlPlane.Etcd = &envtest.Etcd{Path: etcd}
 	e.ControlPlane.Etcd.Configure().Append("unsafe-no-fsync", "true")
-	// The admission of a cluster that has a controller for accounts is not for one that has none.
+	// The ServiceAccount admission plugin requires a controller that is not running.
 	e.ControlPlane.GetAPIServer().Configure().Append("disable-admission-plugins", "ServiceAccount")
 	cfg, err := e.Start()
 	if err != nil {
 		return nil, fmt.Errorf("start the control plane: %w", err)
 	}
-	cfg.QPS = -1 // no limit of the client's own
+	cfg.QPS = -1 // disables rate limiting in the client
 	r := &Rig{e, cfg, nil, s}
 	if r.Client, err = client.New(cfg, client.Options{Scheme: s}); err == nil {
 		err = addRoles(t.Context(), r.Client)
@@ -98,7 +98,7 @@ func start(t testing.TB) (*Rig, error) {
 	return r, nil
 }
 
-// Scheme has the kinds that the operator knows.
+// Scheme returns a scheme with the kinds that the operator uses.
 func Scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	if err := scheme.AddToScheme(s); err != nil {
@@ -110,7 +110,7 @@ func Scheme() *runtime.Scheme {
 	return s
 }
 
-// root is the folder of the module.
+// root returns the folder of the module.
 func root() string {
 	dir, err := os.Getwd()
 	for err == nil && dir != filepath.Dir(dir) {
@@ -122,8 +122,8 @@ func root() string {
 	return "."
 }
 
-// Stop stops the control plane and returns the exit status of a test program that would
-// end with code.
+// Stop stops the control plane, and returns the exit status of a test program that would
+// otherwise end with code.
 func Stop(code int) int {
 	mu.Lock()
 	defer mu.Unlock()
@@ -136,7 +136,7 @@ func Stop(code int) int {
 	return code
 }
 
-// Namespace makes a namespace for a test.
+// Namespace creates a namespace for a test.
 func (r *Rig) Namespace(t testing.TB) string {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
@@ -146,8 +146,8 @@ func (r *Rig) Namespace(t testing.TB) string {
 	return ns.Name
 }
 
-// As returns how a user reaches the API server that has one of the roles of config/rbac in
-// a namespace.
+// As returns the configuration for a user who has one of the roles of config/rbac in a
+// namespace.
 func (r *Rig) As(t testing.TB, role, namespace string) *rest.Config {
 	t.Helper()
 	name := role + "-of-" + namespace
@@ -168,13 +168,13 @@ func (r *Rig) As(t testing.TB, role, namespace string) *rest.Config {
 	return cfg
 }
 
-// addRoles makes the roles of config/rbac.
+// addRoles creates the roles of config/rbac.
 func addRoles(ctx context.Context, c client.Client) error {
 	f, err := os.Open(filepath.Join(root(), "config", "rbac", "roles.yaml"))
 	if err != nil {
 		return err
 	}
-	defer f.Close() // it is only read
+	defer f.Close() // a file that is only read
 	for d := yaml.NewYAMLOrJSONDecoder(f, 4096); ; {
 		role := &rbacv1.ClusterRole{}
 		if err := d.Decode(role); errors.Is(err, io.EOF) {
@@ -188,12 +188,12 @@ func addRoles(ctx context.Context, c client.Client) error {
 	}
 }
 
-// Codecs are for a client that reads answers as they come.
+// Codecs returns a serializer for a client that does not convert responses.
 func Codecs(s *runtime.Scheme) runtime.NegotiatedSerializer {
 	return serializer.NewCodecFactory(s).WithoutConversion()
 }
 
-// Kubeconfig writes a file that names a user of the API server, for a program.
+// Kubeconfig writes a kubeconfig file for a user of the API server and returns its path.
 func Kubeconfig(t testing.TB, c *rest.Config) string {
 	t.Helper()
 	k := clientcmdapi.NewConfig()

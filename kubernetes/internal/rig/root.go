@@ -1,4 +1,4 @@
 package rig
 
-// Root is the folder of the module, from the folder of one of its packages.
+// Root returns the folder of the module, from the folder of one of its packages.
 func Root() string { return root() }
