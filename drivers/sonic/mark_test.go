@@ -68,8 +68,8 @@ func TestMarksOfOthers(t *testing.T) {
 	}
 }
 
-// A switch that cannot be marked is written all the same, and one whose mark another
-// has taken over keeps that.
+// A switch that cannot be marked is written nevertheless, and if another run has taken over the
+// mark, the mark is left to it.
 func TestMarkThatFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

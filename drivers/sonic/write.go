@@ -13,9 +13,9 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// Apply carries the steps out. Where it writes over gNMI and SSH is configured, it leaves
-// a checkpoint as a second way to revert, for people; one that cannot be taken because SSH
-// does not answer stops only steps that need SSH.
+// Apply carries out the steps. If it writes over gNMI and SSH is configured, it leaves a checkpoint
+// as a second, manual way to revert. If SSH does not answer and thus no checkpoint can be taken,
+// only steps that need SSH are stopped.
 func (d *driver) Apply(ctx context.Context, before *drivers.Snapshot, st *drivers.Steps, o drivers.ApplyOptions) (*drivers.Token, error) {
 	if len(st.Items) == 0 {
 		return nil, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
-// want says whether a table is asked for; "" asks for all.
+// want reports whether a table was asked for; "" asks for all tables.
 func want(only, table string) bool { return only == "" || only == table }
 
 // bufferTables are copied by buffermgrd from CONFIG_DB to APPL_DB.
@@ -31,7 +31,7 @@ func (s *Switch) applDB(only string) tables {
 			s.portExtras(p, c)
 			t.set("PORT_TABLE", p, c)
 		}
-		// portsyncd tells by rows of this table how far it is (sonic-swss
+		// portsyncd reports its progress with rows of this table (sonic-swss
 		// portsyncd/portsyncd.cpp).
 		t.set("PORT_TABLE", "PortConfigDone", row{"count": strconv.Itoa(len(s.cfg["PORT"]))})
 		t.set("PORT_TABLE", "PortInitDone", row{"lanes": "0"})
@@ -77,7 +77,7 @@ func (s *Switch) stateDB(only string) tables {
 			if now["fec"] == "" || now["fec"] == "auto" {
 				now["fec"] = "none"
 			}
-			// Some ASICs do not tell (sonic-swss orchagent/portsorch.cpp,
+			// Some ASICs do not report it (sonic-swss orchagent/portsorch.cpp,
 			// updateDbPortOperFec).
 			if state != "up" || s.dice.Habit("no oper state").Bool() {
 				now["speed"], now["fec"] = "N/A", "N/A"
@@ -123,8 +123,8 @@ func (s *Switch) stateDB(only string) tables {
 	return t
 }
 
-// computedProfiles are the profiles of the dynamic model, which exist in
-// APPL_DB and STATE_DB only.
+// computedProfiles returns the profiles of the dynamic model, which exist only in APPL_DB and
+// STATE_DB.
 func (s *Switch) computedProfiles() map[string]row {
 	out := map[string]row{}
 	for k, r := range s.cfg["BUFFER_PG"] {
@@ -139,9 +139,9 @@ func (s *Switch) computedProfiles() map[string]row {
 	return out
 }
 
-// computedProfile is the headroom of one port: what the box's script computes for its
-// chip, else the published row, else an estimate of the bytes in flight that is this
-// simulator's own. "" for a port without cable, with 0m, or down.
+// computedProfile returns the headroom profile of one port: computed by the switch's script for its
+// chip, else the published row, else this simulator's own estimate of the bytes in flight. The name
+// is "" for a port that is down, or has no cable length or 0m.
 func (s *Switch) computedProfile(port string) (string, row) {
 	p := s.cfg["PORT"][port]
 	cable, ok := s.cable(port)
@@ -182,7 +182,7 @@ func (s *Switch) computedProfile(port string) (string, row) {
 	return name, r
 }
 
-// headroomInput is what the script reads of the databases.
+// headroomInput returns the inputs that the script reads from the databases.
 func (s *Switch) headroomInput(p row, mbps, metres, mtu float64) headroom.Input {
 	number := func(v string, usual int) int {
 		if n, err := strconv.Atoi(v); err == nil {
@@ -205,7 +205,7 @@ func (s *Switch) headroomInput(p row, mbps, metres, mtu float64) headroom.Input 
 	}
 }
 
-// asicName is the row of a chip (sonic-buildimage platform/mellanox/asic_table.j2).
+// asicName returns the name of a chip's row (sonic-buildimage platform/mellanox/asic_table.j2).
 func asicName(chip *catalog.ASIC) string {
 	switch n, spectrum := strings.CutPrefix(chip.ID, "spc"); {
 	case n == "1":
@@ -216,7 +216,7 @@ func asicName(chip *catalog.ASIC) string {
 	return "VS-ASIC"
 }
 
-// chip is what the switch is built of; nil where it is not known.
+// chip returns the chip of the switch; nil if it is not known.
 func (s *Switch) chip() *catalog.ASIC {
 	if s.o.Model == nil {
 		return nil
@@ -224,8 +224,8 @@ func (s *Switch) chip() *catalog.ASIC {
 	return s.o.Model.ASIC()
 }
 
-// poolSize stands for the size that the dynamic model leaves over; clients
-// must not rely on its value.
+// poolSize returns a placeholder for the pool size that the dynamic model computes; clients must
+// not rely on its value.
 func (s *Switch) poolSize(pool string) int64 {
 	if s.o.Model != nil {
 		for _, p := range s.o.Model.Pools {

@@ -13,12 +13,12 @@ import (
 
 const noOID = "oid:0x0"
 
-// SAI object types of the ids, as in the high byte of an OID.
+// saiTypes gives the SAI object types for the high byte of an OID.
 var saiTypes = map[string]int{"PORT": 0x1, "SWITCH": 0x21, "QUEUE": 0x15, "SCHEDULER": 0x16, "SCHEDULER_GROUP": 0x17, "WRED": 0x13,
 	"QOS_MAP": 0x14, "BUFFER_POOL": 0x18, "BUFFER_PROFILE": 0x19, "INGRESS_PRIORITY_GROUP": 0x1a}
 
-// oid names an object. Clients learn ids from the name maps and references;
-// the same object keeps its id.
+// oid returns the ID of an object. Clients learn IDs from the name maps and references; an object
+// keeps its ID.
 func oid(kind, name string) string {
 	object := [2]string{kind, name}
 	if id, ok := oids.Load(object); ok {
@@ -31,17 +31,17 @@ func oid(kind, name string) string {
 	return id
 }
 
-// oids has the ids that were asked for, by kind and name: each is in several objects.
+// oids caches IDs by kind and name, because several objects contain the same ID.
 var oids sync.Map
 
-// indexed names a queue or group of a port.
+// indexed returns the name of a queue or group of a port.
 func indexed(port string, i int) string { return port + ":" + strconv.Itoa(i) }
 
 func asicKey(kind, name string) string { return "SAI_OBJECT_TYPE_" + kind + ":" + oid(kind, name) }
 
 const numQueues, numGroups = 8, 8
 
-// asicDB is what orchagent gave to SAI. The only table is ASIC_STATE.
+// asicDB returns what orchagent sent to SAI. The only table is ASIC_STATE.
 func (s *Switch) asicDB(only string) tables {
 	t := tables{}
 	if !want(only, "ASIC_STATE") {
@@ -98,7 +98,7 @@ func (s *Switch) asicDB(only string) tables {
 	return t
 }
 
-// switchAlone leaves the switch itself of ASIC_DB.
+// switchAlone returns ASIC_DB with only the switch object.
 func switchAlone(t tables) tables {
 	out := tables{}
 	if r := t["ASIC_STATE"][asicKey("SWITCH", "")]; r != nil {
@@ -114,8 +114,8 @@ func ref(kind, name string) string {
 	return oid(kind, name)
 }
 
-// queueRows expands QUEUE to one row per "port:index"; of overlapping keys the
-// later in order wins.
+// queueRows expands QUEUE to one row per "port:index"; if keys overlap, the later one in order
+// wins.
 func (s *Switch) queueRows() map[string]row {
 	out := map[string]row{}
 	for _, k := range naturalKeys(s.cfg["QUEUE"]) {
@@ -129,8 +129,8 @@ func (s *Switch) queueRows() map[string]row {
 	return out
 }
 
-// bufferObjects are the pools and profiles in hardware: APPL_DB rows, except
-// where a change of a create-only field was skipped.
+// bufferObjects returns the pools and profiles in hardware: the rows of APPL_DB, except for changes
+// of create-only fields, which were skipped.
 func (s *Switch) bufferObjects() (pools, profiles map[string]row) {
 	pools, profiles = map[string]row{}, map[string]row{}
 	for name, r := range s.applDB("BUFFER_POOL_TABLE")["BUFFER_POOL_TABLE"] {
@@ -151,7 +151,7 @@ func (s *Switch) bufferObjects() (pools, profiles map[string]row) {
 	return pools, profiles
 }
 
-// bindings maps "port:index" to the profile bound to it.
+// bindings maps "port:index" to its profile.
 func (s *Switch) bindings(table string, profiles map[string]row) map[string]string {
 	out := map[string]string{}
 	rows := s.applDB(table)[table]
@@ -219,7 +219,7 @@ var portAttrs = map[string]string{"dscp_to_tc_map": "QOS_DSCP_TO_TC_MAP", "dot1p
 	"tc_to_pg_map": "QOS_TC_TO_PRIORITY_GROUP_MAP", "pfc_to_queue_map": "QOS_PFC_PRIORITY_TO_QUEUE_MAP",
 	"pfc_to_pg_map": "QOS_PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "tc_to_dscp_map": "QOS_TC_AND_COLOR_TO_DSCP_MAP"}
 
-// saiMaps name a table's SAI type and the members of key and value.
+// saiMaps gives a table's SAI type and the member names of key and value.
 var saiMaps = map[string][3]string{
 	"DSCP_TO_TC_MAP": {"DSCP_TO_TC", "dscp", "tc"}, "DOT1P_TO_TC_MAP": {"DOT1P_TO_TC", "dot1p", "tc"},
 	"TC_TO_QUEUE_MAP": {"TC_TO_QUEUE", "tc", "qidx"}, "TC_TO_PRIORITY_GROUP_MAP": {"TC_TO_PRIORITY_GROUP", "tc", "pg"},
@@ -244,8 +244,8 @@ func (m *saiMember) set(name string, v int) {
 	*map[string]*int{"dscp": &m.DSCP, "dot1p": &m.Dot1p, "pg": &m.PG, "prio": &m.Prio, "qidx": &m.Queue, "tc": &m.TC}[name] = v
 }
 
-// saiMap is a map as it was handed over, in the order in which Redis listed its
-// fields, which is none.
+// saiMap returns a map as it was sent to SAI, in the arbitrary order in which Redis listed its
+// fields.
 func saiMap(table string, r row, dice *sim.Dice) row {
 	type pair struct {
 		Key   saiMember `json:"key"`

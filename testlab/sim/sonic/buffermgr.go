@@ -10,10 +10,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// buffersReact is buffermgrd seeing a change of one CONFIG_DB row. In the
-// traditional model it writes lossless profiles and priority groups back into
-// CONFIG_DB (sonic-swss cfgmgr/buffermgr.cpp); in the dynamic model its
-// results live in APPL_DB and STATE_DB and are computed when read.
+// buffersReact simulates buffermgrd's reaction to a change of one CONFIG_DB row. In the traditional
+// model it writes lossless profiles and priority groups back into CONFIG_DB (sonic-swss
+// cfgmgr/buffermgr.cpp); in the dynamic model its results live in APPL_DB and STATE_DB and are
+// computed when read.
 func (s *Switch) buffersReact(table, key string, old, new row) {
 	switch table {
 	case "PORT":
@@ -21,8 +21,8 @@ func (s *Switch) buffersReact(table, key string, old, new row) {
 			s.updatePortBuffers(key)
 		}
 	case "PORT_QOS_MAP":
-		// A mask that goes from a row is none that it hears of, and before 202605 neither
-		// is a row that goes.
+		// buffermgrd does not notice a mask that is removed from a row, and before 202605 it does
+		// not notice a removed row either.
 		enable, stated := new["pfc_enable"]
 		was, known := s.mgr.pfc[key]
 		switch {
@@ -38,8 +38,8 @@ func (s *Switch) buffersReact(table, key string, old, new row) {
 				continue
 			}
 			s.mgr.cable[port] = new[port]
-			// Only from 202505 does a new length alone re-evaluate a port that
-			// has its groups (sonic-swss pull 4004).
+			// Only from 202505 on does a new length alone re-evaluate a port that has its groups
+			// (sonic-swss pull 4004).
 			if s.rel >= r202505 || s.pendingPG[port] {
 				s.updatePortBuffers(port)
 			}
@@ -60,8 +60,8 @@ func (s *Switch) dynamic() bool {
 	return s.o.Dynamic
 }
 
-// groupMapASIC says that the chip takes a PFC priority to priority group map
-// (NVIDIA), and that buffermgrd removes groups of ports that are down.
+// groupMapASIC reports whether the chip takes a map from PFC priority to priority group (NVIDIA),
+// and whether buffermgrd removes groups of ports that are down.
 func (s *Switch) groupMapASIC() bool {
 	if s.o.Model != nil && s.o.Model.ASIC() != nil {
 		return s.o.Model.ASIC().PFCToGroupMap
@@ -74,11 +74,11 @@ func (s *Switch) cable(port string) (string, bool) {
 	return c, ok
 }
 
-// buffermgr is what buffermgrd goes by: the masks and lengths that it was last told, also
-// where their fields have gone since.
+// buffermgr is the state of buffermgrd: the PFC masks and cable lengths that it last received, even
+// if their fields have been removed since.
 type buffermgr struct{ pfc, cable map[string]string }
 
-// startBuffermgr reads what the configuration holds.
+// startBuffermgr initializes the state from the configuration.
 func (s *Switch) startBuffermgr() {
 	s.mgr = buffermgr{map[string]string{}, map[string]string{}}
 	for port, r := range s.cfg["PORT_QOS_MAP"] {
@@ -91,7 +91,7 @@ func (s *Switch) startBuffermgr() {
 	}
 }
 
-// updatePortBuffers evaluates one port of the traditional model.
+// updatePortBuffers evaluates one port in the traditional model.
 func (s *Switch) updatePortBuffers(port string) {
 	if s.dynamic() {
 		return
@@ -151,8 +151,8 @@ func losslessProfile(h *catalog.HeadroomRow, mode string) row {
 	return r
 }
 
-// headroom finds a row of pg_profile_lookup.ini: both columns match as text,
-// nothing is rounded.
+// headroom finds a row of pg_profile_lookup.ini: both columns are compared as text, without
+// rounding.
 func (s *Switch) headroom(speed, cable string) *catalog.HeadroomRow {
 	for i := range s.o.Headroom {
 		h := &s.o.Headroom[i]
@@ -163,7 +163,7 @@ func (s *Switch) headroom(speed, cable string) *catalog.HeadroomRow {
 	return nil
 }
 
-// lookupFile is the table of the image, lookupText what is in it.
+// lookupFile is the path of the image's headroom table, lookupText its contents.
 func (s *Switch) lookupFile() string {
 	platform, sku := s.o.Platform, s.o.HWSKU
 	if m := s.o.Model; m != nil {
@@ -184,7 +184,7 @@ func (s *Switch) lookupText() []byte {
 	return b
 }
 
-// pfcRanges merges neighbours: "2,3,4,6" gives 2-4 and 6.
+// pfcRanges merges adjacent priorities: "2,3,4,6" gives 2-4 and 6.
 func pfcRanges(enable string) []string {
 	var prios []int
 	for _, p := range strings.Split(enable, ",") {
@@ -210,7 +210,7 @@ func pfcRanges(enable string) []string {
 	return out
 }
 
-// expand lists the indexes of "3" or "3-4"; nil where it is neither.
+// expand lists the indexes of "3" or "3-4"; nil for any other text.
 func expand(r string) []int {
 	a, b, ranged := strings.Cut(r, "-")
 	lo, err := strconv.Atoi(a)

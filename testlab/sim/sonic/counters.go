@@ -9,13 +9,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// Counters are what the ports count: those of the egress queue, which is the
-// traffic class where nothing else is configured, of the priority for pfc-rx,
-// pfc-tx and pause-rx-us, and of the priority group.
+// Counters returns the counters of the ports, with indexes for egress queues (equal to traffic
+// classes by default), for priorities (pfc-rx, pfc-tx and pause-rx-us), and for priority groups.
 func (s *Switch) Counters() *sim.Tally { return &s.tally }
 
-// countersDB holds the name maps, and the counters of those groups that are
-// polled, as the tally has them; SetDBRow lays others over them.
+// countersDB returns the name maps, and the counters of polled groups with the values of the tally.
+// SetDBRow overrides them.
 func (s *Switch) countersDB(only string) tables {
 	t := tables{}
 	on := func(group string) bool { return s.cfg["FLEX_COUNTER_TABLE"][group]["FLEX_COUNTER_STATUS"] == "enable" }
@@ -72,8 +71,8 @@ func expandList(v string) []int {
 	return l
 }
 
-// configuredIndexes: with create_only_config_db_buffers only indexes that
-// CONFIG_DB names have counters.
+// configuredIndexes returns whether an index has counters: with create_only_config_db_buffers only
+// those that CONFIG_DB names do.
 func (s *Switch) configuredIndexes() func(table, port string, i int) bool {
 	if s.cfg["DEVICE_METADATA"]["localhost"]["create_only_config_db_buffers"] != "true" {
 		return func(string, string, int) bool { return true }
@@ -98,7 +97,7 @@ func zeros(prefix string, names ...string) row {
 	return r
 }
 
-// tallied sets a field to what the box counted.
+// tallied sets a field to the value of a counter.
 func (s *Switch) tallied(r row, field, port string, index int, name string) {
 	r[field] = strconv.FormatUint(s.tally.Read(port, index, name), 10)
 }
@@ -116,8 +115,7 @@ func (s *Switch) portCounters(port string) row {
 	for i := range sim.NumQueues {
 		s.tallied(r, fmt.Sprintf("SAI_PORT_STAT_PFC_%d_RX_PKTS", i), port, i, sim.PFCRx)
 		s.tallied(r, fmt.Sprintf("SAI_PORT_STAT_PFC_%d_TX_PKTS", i), port, i, sim.PFCTx)
-		// Only the watchdog of this vendor polls times (sonic-swss
-		// orchagent/orchdaemon.cpp).
+		// Only this vendor's watchdog polls pause times (sonic-swss orchagent/orchdaemon.cpp).
 		if nvidia {
 			s.tallied(r, fmt.Sprintf("SAI_PORT_STAT_PFC_%d_RX_PAUSE_DURATION_US", i), port, i, sim.PauseRxTime)
 		}

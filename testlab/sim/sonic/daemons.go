@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Orchagent is the daemon that gives what the databases hold to the ASIC.
+// Orchagent is the daemon that programs the ASIC from the databases.
 const Orchagent = "orchagent"
 
-// daemons are the ones that pgrep finds on the switch: their containers share the
-// processes of the host (sonic-mgmt runs pgrep -x orchagent there).
+// daemons are the processes that pgrep finds on the switch: containers share the process table of
+// the host (sonic-mgmt runs pgrep -x orchagent there).
 var daemons = []string{"buffermgrd", Orchagent, "portmgrd", "portsyncd", "redis-server", "syncd"}
 
 // Kill ends a daemon. It stays dead until the switch loads its configuration again. Without
-// orchagent ASIC_DB stays as it is, and what the daemons before it write to APPL_DB waits
-// there (sonic-swss-common common/producerstatetable.cpp).
+// orchagent, ASIC_DB stays as it is, and what other daemons write to APPL_DB waits there
+// (sonic-swss-common common/producerstatetable.cpp).
 func (s *Switch) Kill(daemon string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,7 +38,8 @@ func (s *Switch) kill(daemon string) {
 	s.dead[daemon] = true
 }
 
-// RestartSwss starts the container of orchagent again: it takes up what the databases hold.
+// RestartSwss restarts the container of orchagent, which then applies the contents of the
+// databases.
 func (s *Switch) RestartSwss() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +48,7 @@ func (s *Switch) RestartSwss() {
 	s.flaps = flaps
 }
 
-// table returns a copy of the table that is asked for; "" asks for all.
+// table returns a copy of one table; "" means all.
 func (t tables) table(only string) tables {
 	switch {
 	case only == "":
@@ -58,8 +59,8 @@ func (t tables) table(only string) tables {
 	return tables{only: t[only]}.clone()
 }
 
-// unread is APPL_DB without orchagent: as it was, and with what waits for orchagent in the
-// tables whose names begin with "_".
+// unread returns APPL_DB without orchagent: its old contents, and rows that wait for orchagent in
+// tables whose names start with "_".
 func (s *Switch) unread(only string) tables {
 	still := s.still["APPL_DB"]
 	out := still.table(only)
@@ -70,7 +71,7 @@ func (s *Switch) unread(only string) tables {
 		for key, r := range rows {
 			if !maps.Equal(r, still[table][key]) {
 				r = copyRow(r)
-				delete(r, "oper_status") // orchagent's own
+				delete(r, "oper_status") // written by orchagent
 				out.set("_"+table, key, r)
 			}
 		}
@@ -78,8 +79,8 @@ func (s *Switch) unread(only string) tables {
 	return out
 }
 
-// consumers answers "pubsub numsub": orchagent listens on one channel for each of its
-// tables in APPL_DB (sonic-swss-common common/table.h).
+// consumers answers "pubsub numsub": orchagent listens on one channel for each of its tables in
+// APPL_DB (sonic-swss-common common/table.h).
 func (c *command) consumers(args []string) int {
 	if len(args) == 0 || !strings.EqualFold(args[0], "numsub") {
 		c.warn("(error) ERR Unknown PUBSUB subcommand or wrong number of arguments\n")
@@ -93,7 +94,7 @@ func (c *command) consumers(args []string) int {
 	return 0
 }
 
-// pgrep looks for a pattern in the command lines of what runs (-f), or in the names of
+// pgrep searches for a pattern in the command lines of running commands (-f), or in the names of
 // daemons.
 func (c *command) pgrep(args []string) int {
 	flags, rest := options(args, "-f")

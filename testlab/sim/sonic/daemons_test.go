@@ -23,7 +23,7 @@ func TestTraditionalBuffers(t *testing.T) {
 		if c["BUFFER_PG"]["Ethernet0|3-4"]["profile"] != prof40 {
 			t.Errorf("groups %v", c["BUFFER_PG"])
 		}
-		// Shrinking leaves the old range.
+		// The old range stays when fewer priorities pause.
 		s.SetRow("PORT_QOS_MAP", "Ethernet0", map[string]string{"pfc_enable": "2,3,6"})
 		pg := s.Config()["BUFFER_PG"]
 		for _, k := range []string{"Ethernet0|2-3", "Ethernet0|6", "Ethernet0|3-4"} {
@@ -31,12 +31,12 @@ func TestTraditionalBuffers(t *testing.T) {
 				t.Errorf("%s: %v", k, pg[k])
 			}
 		}
-		// A new length alone counts only from 202505.
+		// A new length alone takes effect only from 202505 on.
 		s.SetRow("CABLE_LENGTH", "AZURE", map[string]string{"Ethernet0": "5m", "Ethernet8": "50m"})
 		if got := s.Config()["BUFFER_PG"]["Ethernet0|6"]["profile"] == "pg_lossless_400000_5m_profile"; got != (rel == "202505") {
 			t.Errorf("%s: re-evaluated %v", rel, got)
 		}
-		// 50m has no row: nothing but a line in syslog.
+		// 50m has no row, so the only effect is a line in syslog.
 		s.SetRow("PORT_QOS_MAP", "Ethernet8", map[string]string{"pfc_enable": "1"})
 		if s.Config()["BUFFER_PG"]["Ethernet8|1"] != nil {
 			t.Error("a group without a headroom row")
@@ -96,7 +96,7 @@ func TestDynamicBuffers(t *testing.T) {
 	}
 }
 
-// TestHardwareState walks port and queue to the values that SAI got.
+// TestHardwareState follows port and queue to the values sent to SAI.
 func TestHardwareState(t *testing.T) {
 	s := bare(t, Options{Model: testModel(2)})
 	counters := s.DB("COUNTERS_DB")
@@ -133,7 +133,7 @@ func TestHardwareState(t *testing.T) {
 	if asic[asicKey("SCHEDULER", "scheduler.1")]["SAI_SCHEDULER_ATTR_SCHEDULING_WEIGHT"] != "15" || asic[asicKey("WRED", "AZURE_LOSSLESS")]["SAI_WRED_ATTR_ECN_MARK_MODE"] != "SAI_ECN_MARK_MODE_ALL" {
 		t.Error("a rejected row was programmed")
 	}
-	// A removed WRED field is not reverted.
+	// A WRED field that is removed keeps its value.
 	s.SetRow("WRED_PROFILE", "AZURE_LOSSLESS", map[string]string{"ecn": "ecn_green"})
 	if w := s.DB("ASIC_DB")["ASIC_STATE"][asicKey("WRED", "AZURE_LOSSLESS")]; w["SAI_WRED_ATTR_GREEN_MAX_THRESHOLD"] != "2097152" || w["SAI_WRED_ATTR_ECN_MARK_MODE"] != "SAI_ECN_MARK_MODE_GREEN" {
 		t.Errorf("wred %v", w)
@@ -181,7 +181,7 @@ func TestOtherDatabases(t *testing.T) {
 	like(t, c.get(gpath("sonic-db", "APPL_DB", "localhost", "X_TABLE", "k")), `{"a":"b"}`)
 }
 
-// TestFactoryOfCatalogue: what the factory renders, every release accepts.
+// TestFactoryOfCatalogue: every release accepts the factory configuration.
 func TestFactoryOfCatalogue(t *testing.T) {
 	for _, name := range catalog.Models() {
 		m, ok := catalog.Lookup(name)
@@ -193,8 +193,8 @@ func TestFactoryOfCatalogue(t *testing.T) {
 			t.Errorf("%s: ports", name)
 		}
 		err := validate(s.docNow(), rMaster)
-		// The models want a speed, and the updater each lane once; some layouts are published
-		// without.
+		// The models require a speed, and the updater that each lane is used once; some published
+		// layouts violate this.
 		odd := strings.Contains(m.Note, "twice") || slices.ContainsFunc(m.Ports, func(p catalog.Port) bool { return p.Speed == 0 })
 		if err != nil && !odd {
 			t.Errorf("%s: %v", name, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// row is one Redis hash. Rows are never changed once stored: databases,
-// checkpoints and snapshots share them.
+// row is one Redis hash. Rows are never modified once stored, because databases, checkpoints and
+// snapshots share them.
 type row map[string]string
 
 // tables is one database, table -> key -> row.
@@ -60,19 +60,18 @@ func (t tables) del(table, key string) {
 	}
 }
 
-// json is the form of config_db.json.
+// json returns the database in the format of config_db.json.
 func (t tables) json() []byte {
 	var b bytes.Buffer
 	if err := json.Indent(&b, t.encode(), "", "    "); err != nil {
-		return nil // what encode writes is JSON
+		return nil // encode always writes valid JSON
 	}
 	return append(b.Bytes(), '\n')
 }
 
-// doc is the JSON tree that the config reader makes of CONFIG_DB: `field@`
-// becomes a list, the NULL placeholder goes. The entries of one row are the same map in all
-// trees, so that trees are compared fast and nothing below their two outer levels may be
-// changed. The caller holds mu.
+// doc returns the JSON tree that the config reader makes of CONFIG_DB: `field@` becomes a list, the
+// NULL placeholder is dropped. All trees share the entry of a row, which makes comparing trees
+// fast, so nothing below the two outer levels may be modified. The caller holds mu.
 func (s *Switch) doc(t tables) map[string]any {
 	d := make(map[string]any, len(t))
 	for table, keys := range t {
@@ -91,7 +90,7 @@ type shownRow struct {
 	entry map[string]any
 }
 
-// entryOf returns the entry of a row, made once: switches have a few rows under many keys.
+// entryOf returns the entry of a row and caches it: switches have a few rows under many keys.
 func (s *Switch) entryOf(r row) map[string]any {
 	at := reflect.ValueOf(r).Pointer()
 	if shown, ok := s.entries[at]; ok {
@@ -100,12 +99,12 @@ func (s *Switch) entryOf(r row) map[string]any {
 	if s.entries == nil || len(s.entries) > maxShared {
 		s.entries = map[uintptr]shownRow{}
 	}
-	shown := shownRow{r, r.doc()} // keeps the row, and so its address, alive
+	shown := shownRow{r, r.doc()} // keeps the row, and thus its address, alive
 	s.entries[at] = shown
 	return shown.entry
 }
 
-// maxShared bounds what is remembered of rows to share it.
+// maxShared limits the caches of shared rows.
 const maxShared = 8192
 
 func (r row) doc() map[string]any {
@@ -126,8 +125,8 @@ func (r row) doc() map[string]any {
 	return m
 }
 
-// rowOf is the hash that the config writer makes of an entry: an entry
-// without fields gets the placeholder, a list becomes `field@`, a number text.
+// rowOf returns the hash that the config writer makes of an entry: an entry without fields gets the
+// placeholder, a list becomes `field@`, a number becomes text.
 func rowOf(entry any) row {
 	m, _ := entry.(map[string]any)
 	r := make(row, len(m))
@@ -165,8 +164,8 @@ func text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// tablesOf turns a JSON tree into a database; what is not a table of entries
-// is left out, as sonic-cfggen does.
+// tablesOf turns a JSON tree into a database; anything that is not a table of entries is left out,
+// as in sonic-cfggen.
 func (s *Switch) tablesOf(d map[string]any) tables {
 	t := make(tables, len(d))
 	for table, v := range d {
@@ -183,8 +182,8 @@ func (s *Switch) tablesOf(d map[string]any) tables {
 	return t
 }
 
-// internAll copies a configuration, storing equal rows once: the queues of a
-// switch are a handful of rows under hundreds of keys.
+// internAll copies a configuration and stores equal rows once: the queues of a switch are a handful
+// of rows under hundreds of keys.
 func (s *Switch) internAll(src map[string]map[string]map[string]string) tables {
 	t := make(tables, len(src))
 	for table, keys := range src {
@@ -203,7 +202,7 @@ func (s *Switch) internAll(src map[string]map[string]map[string]string) tables {
 	return t
 }
 
-// share returns the stored row equal to r, which it copies when it is new.
+// share returns the stored row equal to r, or stores a copy.
 func (s *Switch) share(r row) row {
 	var b []byte
 	for _, f := range sortedKeys(r) {
@@ -213,7 +212,7 @@ func (s *Switch) share(r row) row {
 	if have, ok := s.intern[sig]; ok {
 		return have
 	}
-	if len(s.intern) > maxShared { // nothing is lost: rows only stop being shared
+	if len(s.intern) > maxShared { // does no harm: rows are only no longer shared
 		s.intern = map[string]row{}
 	}
 	c := copyRow(r)
@@ -221,8 +220,8 @@ func (s *Switch) share(r row) row {
 	return c
 }
 
-// writeRow stores (or with nil removes) one CONFIG_DB row and lets the
-// daemons react. The caller holds mu.
+// writeRow stores one CONFIG_DB row, or removes it if r is nil, and lets the daemons react. The
+// caller holds mu.
 func (s *Switch) writeRow(table, key string, r row) {
 	old := s.cfg[table][key]
 	if r == nil && old == nil {
@@ -249,7 +248,7 @@ func (s *Switch) writeRow(table, key string, r row) {
 	s.tell(table, key, r)
 }
 
-// noteAdmin counts up -> down -> up.
+// noteAdmin counts flaps: up -> down -> up.
 func (s *Switch) noteAdmin(port string, was, is bool) {
 	switch {
 	case was && !is:
@@ -279,8 +278,8 @@ func (s *Switch) mergeRow(db, table, key string, fields map[string]string) {
 	s.overlay[db].set(table, key, r)
 }
 
-// databases maps a name to its number and separator
-// (sonic-swss-common common/database_config.json).
+// databases maps a name to its number and separator (sonic-swss-common
+// common/database_config.json).
 var databases = map[string]struct {
 	id  int
 	sep string
@@ -288,8 +287,8 @@ var databases = map[string]struct {
 	"APPL_DB": {0, ":"}, "ASIC_DB": {1, ":"}, "COUNTERS_DB": {2, ":"}, "CONFIG_DB": {4, "|"}, "STATE_DB": {6, "|"},
 }
 
-// database computes one database, or one of its tables where only is set; nil
-// for a name it does not know. The caller holds mu and does not change rows.
+// database returns one database, or only one of its tables if only is set; nil for an unknown name.
+// The caller holds mu and must not modify rows.
 func (s *Switch) database(name, only string) tables {
 	var t tables
 	switch name {
@@ -330,8 +329,8 @@ func (s *Switch) database(name, only string) tables {
 	return t
 }
 
-// computed returns one of the databases that follow from the configuration, which clients
-// read again and again between two changes. The copy may be changed but for its rows.
+// computed caches a database that follows from the configuration, because clients read it
+// repeatedly between two changes. The caller may modify the returned copy, but not its rows.
 func (s *Switch) computed(name, only string, compute func(only string) tables) tables {
 	at := name + " " + only
 	t, ok := s.derived[at]
@@ -352,7 +351,8 @@ func naturalKeys[V any, M ~map[string]V](m M) []string {
 	return ordered.Sorted(maps.Keys(m), naturalCompare)
 }
 
-// naturalOf sorts the keys of those that are wanted, which are few of many.
+// naturalOf returns the sorted keys of the wanted entries. It sorts only those, which are usually
+// few.
 func naturalOf[V any, M ~map[string]V](m M, wanted func(k string, v V) bool) []string {
 	var keys []string
 	for k, v := range m {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestDeadOrchagent: CONFIG_DB takes every write, what goes by APPL_DB waits there, and
-// ASIC_DB stays as it was until orchagent starts again.
+// TestDeadOrchagent: CONFIG_DB accepts every write, changes that pass through APPL_DB wait there,
+// and ASIC_DB stays as it is until orchagent starts again.
 func TestDeadOrchagent(t *testing.T) {
 	s, c := newBox(t, Options{Model: testModel(2)})
 	consumers := func() string {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// A database is megabytes of JSON, which clients read again and again: what follows
-// writes it from the rows, without a tree.
+// A database is megabytes of JSON, which clients read repeatedly. The functions below write it
+// directly from the rows, without building a tree.
 
-// encode is the JSON of a database, as [tableDoc] shows each table.
+// encode returns the JSON of a database, with each table in the form of [tableDoc].
 func (t tables) encode() []byte {
 	b := []byte{'{'}
 	for i, name := range sortedKeys(t) {
@@ -30,7 +30,7 @@ func appendTable(b []byte, keys map[string]row) []byte {
 	return append(b, '}')
 }
 
-// append adds the JSON of [row.doc].
+// append appends the JSON of [row.doc].
 func (r row) append(b []byte) []byte {
 	b = append(b, '{')
 	n := 0
@@ -59,7 +59,7 @@ func (r row) append(b []byte) []byte {
 	return append(b, '}')
 }
 
-// appendName adds the name of the member with this index.
+// appendName appends the name of the member with this index.
 func appendName(b []byte, index int, name string) []byte {
 	if index > 0 {
 		b = append(b, ',')
@@ -67,7 +67,7 @@ func appendName(b []byte, index int, name string) []byte {
 	return append(appendText(b, name), ':')
 }
 
-// appendText adds a string as package json writes it.
+// appendText appends a string like package json.
 func appendText(b []byte, text string) []byte {
 	for i := range len(text) {
 		switch c := text[i]; {

@@ -2,15 +2,14 @@ package sonic
 
 import "strconv"
 
-// The following is there on some boxes, and does not change what a
-// configuration says about QoS.
+// The following appears on some switches only, and does not change the QoS settings of a
+// configuration.
 
-// spelt are optional fields of PORT with the values that leaving them out stands
-// for (sonic-buildimage src/sonic-yang-models/yang-models/sonic-port.yang).
+// spelt lists optional fields of PORT and their default values (sonic-buildimage
+// src/sonic-yang-models/yang-models/sonic-port.yang).
 var spelt = [][2]string{{"pfc_asym", "off"}, {"autoneg", "off"}, {"description", ""}}
 
-// spellOut has a configuration that is booted say what it leaves out, where the
-// box is one that was installed so.
+// spellOut adds default values to a configuration at boot, if the switch was installed that way.
 func (s *Switch) spellOut(t tables) {
 	for _, f := range spelt {
 		if !s.dice.Habit("spelt " + f[0]).Bool() {
@@ -26,15 +25,14 @@ func (s *Switch) spellOut(t tables) {
 	}
 }
 
-// portExtras adds to a row of PORT_TABLE in APPL_DB what releases add.
+// portExtras adds the fields that some releases have in PORT_TABLE of APPL_DB.
 func (s *Switch) portExtras(port string, r row) {
 	if s.dice.Habit("flaps").Bool() {
 		r["flap_count"], r["last_up_time"] = strconv.Itoa(1+s.flaps[port]), "Thu Jan 01 00:00:00 1970"
 	}
 }
 
-// asicExtras adds objects that are not of QoS: the port of the CPU, and one
-// without attributes.
+// asicExtras adds objects unrelated to QoS: the CPU port, and an object without attributes.
 func (s *Switch) asicExtras(set func(kind, name string, r row)) {
 	if s.dice.Habit("cpu port").Bool() {
 		set("PORT", "cpu", row{"SAI_PORT_ATTR_TYPE": "SAI_PORT_TYPE_CPU"})
@@ -44,7 +42,7 @@ func (s *Switch) asicExtras(set func(kind, name string, r row)) {
 	}
 }
 
-// managementNeighbor is what LLDP sees on the port for management.
+// managementNeighbor adds the LLDP neighbor of the management port.
 func (s *Switch) managementNeighbor(t tables) {
 	if s.dice.Habit("management").Bool() && len(t["LLDP_ENTRY_TABLE"]) > 0 {
 		t.set("LLDP_ENTRY_TABLE", "eth0", row{

@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// FactoryOption changes what FactoryConfig renders.
+// FactoryOption changes the result of FactoryConfig.
 type FactoryOption func(*factory)
 
 type factory struct {
@@ -23,8 +23,7 @@ type factory struct {
 // WithHostname sets the switch's name.
 func WithHostname(name string) FactoryOption { return func(f *factory) { f.hostname = name } }
 
-// WithDynamicBuffers selects the dynamic buffer model; by default the model's
-// chip decides.
+// WithDynamicBuffers selects the dynamic buffer model; by default the model's chip decides.
 func WithDynamicBuffers(on bool) FactoryOption { return func(f *factory) { f.dynamic = on } }
 
 func factoryOf(o Options) []FactoryOption {
@@ -42,7 +41,7 @@ func factoryOf(o Options) []FactoryOption {
 	}}
 }
 
-// ForModel describes an untouched switch of a catalogue model.
+// ForModel returns the options for an untouched switch of a catalogue model.
 func ForModel(name string, m *catalog.Model) Options {
 	o := Options{Name: name, HWSKU: m.Name, Platform: m.Platform, ASIC: m.GCU, Model: m, Headroom: m.Headroom}
 	if a := m.ASIC(); a != nil {
@@ -51,10 +50,9 @@ func ForModel(name string, m *catalog.Model) Options {
 	return o
 }
 
-// FactoryConfig is the CONFIG_DB of an untouched switch of that model, as the
-// image's templates render it (sonic-buildimage files/build_templates
-// qos_config.j2, buffers_config.j2, init_cfg.json.j2). A nil model, or one
-// without ports, has none.
+// FactoryConfig returns the CONFIG_DB of an untouched switch of that model, as rendered by the
+// image's templates (sonic-buildimage files/build_templates qos_config.j2, buffers_config.j2,
+// init_cfg.json.j2). If the model is nil, or has no ports, the result has no ports either.
 func FactoryConfig(m *catalog.Model, opts ...FactoryOption) map[string]map[string]map[string]string {
 	f := factory{hostname: "sonic", cable: "40m"}
 	if m != nil {
@@ -99,7 +97,7 @@ func FactoryConfig(m *catalog.Model, opts ...FactoryOption) map[string]map[strin
 	return c.deep()
 }
 
-// qosTables are what `config qos clear` deletes (sonic-utilities config/main.py).
+// qosTables are the tables that `config qos clear` deletes (sonic-utilities config/main.py).
 var qosTables = []string{"PORT_QOS_MAP", "QUEUE", "TC_TO_PRIORITY_GROUP_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "TC_TO_QUEUE_MAP", "DSCP_TO_TC_MAP",
 	"MPLS_TC_TO_TC_MAP", "SCHEDULER", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "WRED_PROFILE", "CABLE_LENGTH", "BUFFER_PG", "BUFFER_QUEUE",
 	"BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST", "BUFFER_PROFILE", "BUFFER_POOL",
@@ -157,8 +155,8 @@ func (f *factory) qos(c tables, ports []string, m *catalog.Model) {
 	f.buffers(c, ports, m)
 }
 
-// buffers renders what the model's own template holds; a model whose template
-// was not read has no buffer rows.
+// buffers renders the model's own buffer template; a model whose template was not read has no
+// buffer rows.
 func (f *factory) buffers(c tables, ports []string, m *catalog.Model) {
 	if f.dynamic {
 		c.set("DEFAULT_LOSSLESS_BUFFER_PARAMETER", "AZURE", row{"default_dynamic_th": "0"})
@@ -221,8 +219,8 @@ func (f *factory) buffers(c tables, ports []string, m *catalog.Model) {
 	}
 }
 
-// qosReload is `config qos reload`: everything of QoS is deleted and rendered
-// again; what a tool wrote is lost. The caller holds mu.
+// qosReload simulates `config qos reload`: all QoS settings are deleted and rendered again, so that
+// the changes of any tool are lost. The caller holds mu.
 func (s *Switch) qosReload() {
 	s.qosClear()
 	f := factory{cable: "40m"}
@@ -244,7 +242,7 @@ func (s *Switch) qosReload() {
 	}
 }
 
-// qosClear is `config qos clear`.
+// qosClear simulates `config qos clear`.
 func (s *Switch) qosClear() {
 	for _, table := range qosTables {
 		for _, key := range naturalKeys(s.cfg[table]) {
@@ -253,15 +251,15 @@ func (s *Switch) qosClear() {
 	}
 }
 
-// mac is the address of the system: its own for each switch.
+// mac returns the MAC address of the system, which differs between switches.
 func (f *factory) mac() string {
 	var c sim.Chassis
 	c.Install(f.hostname)
 	return c.MAC("52:54", 0)
 }
 
-// Install puts the chassis of a name in the place of the one that is there; "" is its own. The
-// configuration is that of before, with the MAC address of the new one.
+// Install replaces the chassis by another one with the given name; "" is the original chassis. The
+// configuration stays the same, with the MAC address of the new chassis.
 func (s *Switch) Install(chassis string) {
 	s.chassis.Install(cmp.Or(chassis, s.o.Name))
 	if meta := s.Config()["DEVICE_METADATA"]["localhost"]; meta != nil && chassis != "" {

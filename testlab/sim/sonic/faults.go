@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Faults make a switch misbehave. Each stays until it is used up (where it is
-// for the next write) or cleared. Safe for concurrent use.
+// Faults make a switch misbehave. A fault stays active until it is cleared or, if it applies to the
+// next write, used up. Safe for concurrent use.
 type Faults struct {
 	s  *Switch
 	mu sync.Mutex
@@ -34,35 +34,34 @@ func (f *Faults) change(fn func()) {
 // DropBeforeWrite cuts the connection when the next write arrives; nothing is written.
 func (f *Faults) DropBeforeWrite() { f.change(func() { f.dropBefore = true }) }
 
-// DropAfterWrite cuts the connection when the next write is done and saved,
-// before its answer.
+// DropAfterWrite cuts the connection when the next write is done and saved, before its answer.
 func (f *Faults) DropAfterWrite() { f.change(func() { f.dropAfter = true }) }
 
-// FailAfterApply lets the next patch be written in full, then fail: the answer
-// is an error and nothing is saved (sonic-gnmi issue 238).
+// FailAfterApply makes the next patch fail after it was written completely: the answer is an error
+// and nothing is saved (sonic-gnmi issue 238).
 func (f *Faults) FailAfterApply() { f.change(func() { f.failApplied = true }) }
 
-// PretendNext answers the next patch, or the next command over SSH that writes, as a
-// success and changes nothing.
+// PretendNext answers the next patch, or the next SSH command that writes, as a success without
+// changing anything.
 func (f *Faults) PretendNext() { f.change(func() { f.pretend = true }) }
 
-// FailAt breaks the next patch after n changes, or the next command over SSH after n
-// others that write; what was written stays.
+// FailAt makes the next patch fail after n changes, or an SSH command after n others that write;
+// what was written stays.
 func (f *Faults) FailAt(n int) { f.change(func() { f.failAt = n + 1 }) }
 
-// RestartAt reboots the switch after n changes of the next patch, or n commands over SSH
-// that write.
+// RestartAt reboots the switch after n changes of the next patch, or after n SSH commands that
+// write.
 func (f *Faults) RestartAt(n int) { f.change(func() { f.restartAt = n + 1 }) }
 
 // Delay holds every answer back for d, or until the client gives up.
 func (f *Faults) Delay(d time.Duration) { f.change(func() { f.delay = d }) }
 
-// AnswerWithin answers each Set that takes longer than d with DEADLINE_EXCEEDED,
-// and the work goes on. Unlike a client's deadline it counts from the arrival of
-// the request, so that a test with it does not depend on how fast the machine is.
+// AnswerWithin answers each Set that takes longer than d with DEADLINE_EXCEEDED, while the work
+// continues. Unlike a client's deadline, d counts from the arrival of the request, so that a test
+// does not depend on the speed of the machine.
 func (f *Faults) AnswerWithin(d time.Duration) { f.change(func() { f.answerWithin = d }) }
 
-// RefuseConnections closes new connections at once and drops those there are.
+// RefuseConnections closes new connections immediately and drops existing ones.
 func (f *Faults) RefuseConnections(on bool) {
 	f.change(func() { f.refuse = on })
 	if on {
@@ -70,53 +69,52 @@ func (f *Faults) RefuseConnections(on bool) {
 	}
 }
 
-// NoASIC empties ASIC_DB, as before orchagent has come up.
+// NoASIC empties ASIC_DB, as before orchagent has started.
 func (f *Faults) NoASIC(on bool) { f.change(func() { f.noASIC = on }) }
 
-// BareASIC leaves nothing but the switch itself in ASIC_DB, as while orchagent
-// comes up.
+// BareASIC leaves only the switch object in ASIC_DB, as while orchagent starts.
 func (f *Faults) BareASIC(on bool) { f.change(func() { f.bareASIC = on }) }
 
-// FullDisk leaves no room in /etc/sonic. 'config save', which empties the startup file
-// before it writes, leaves what goes into one block of it; a Set fails by its checkpoint.
+// FullDisk leaves no room in /etc/sonic. 'config save', which empties the startup file before it
+// writes, leaves as much of it as fits into one block; a Set fails at its checkpoint.
 func (f *Faults) FullDisk(on bool) { f.change(func() { f.full = on }) }
 
-// TruncateGet cuts JSON in half, in the values of Get and in what a command prints.
+// TruncateGet cuts JSON in half, in the values of Get and in the output of commands.
 func (f *Faults) TruncateGet(on bool) { f.change(func() { f.truncate = on }) }
 
-// ReadOnly is a server that runs without native write, and a database that takes none.
+// ReadOnly simulates a server without native write, and a database that rejects writes.
 func (f *Faults) ReadOnly(on bool) { f.change(func() { f.readOnly = on }) }
 
 // NoSonicDB leaves the sonic-db model out of Capabilities.
 func (f *Faults) NoSonicDB(on bool) { f.change(func() { f.noSonicDB = on }) }
 
-// NoSubscribe is a server without Subscribe; subscriptions that are held stay.
+// NoSubscribe simulates a server without Subscribe; existing subscriptions stay.
 func (f *Faults) NoSubscribe(on bool) { f.change(func() { f.noSubscribe = on }) }
 
 // WrongCertificate presents a certificate that the CA did not sign.
 func (f *Faults) WrongCertificate(on bool) { f.change(func() { f.badCert = on }) }
 
-// BeforeSet runs fn before each Set reads the configuration: another writer
-// gets in between the client's read and its write. Nil ends it.
+// BeforeSet runs fn before each Set reads the configuration, so that another writer can get in
+// between the client's read and its write. Nil turns it off.
 func (f *Faults) BeforeSet(fn func()) { f.change(func() { f.beforeSet = fn }) }
 
-// Event is something that a switch does in its work on a request.
+// Event is an action of a switch while it works on a request.
 type Event string
 
 // The events.
 const (
 	Asked    Event = "asked"    // a gNMI request has arrived
-	Queued   Event = "queued"   // a Set has arrived, and waits for those before it
-	Writing  Event = "writing"  // a Set that changes something is worked on
+	Queued   Event = "queued"   // a Set has arrived, and waits for earlier ones
+	Writing  Event = "writing"  // a Set that changes something is being carried out
 	Changing Event = "changing" // the next change of a patch is about to be made
-	Saving   Event = "saving"   // a patch is applied and about to be saved, or "config save" about to write
-	Answer   Event = "answer"   // a Set is done, and about to be answered and to let the next one in
+	Saving   Event = "saving"   // a patch is applied and about to be saved, or "config save" is about to write
+	Answer   Event = "answer"   // a Set is done, and about to be answered before the next one starts
 	Command  Event = "command"  // a command has arrived over SSH
 	Status   Event = "status"   // a command is done and about to be answered
 )
 
-// OnEvent runs fn at each event, and goes on when it returns: a request that is
-// worked on waits with all that comes after it. Nil ends it.
+// OnEvent runs fn at each event and continues when it returns. Until then, the current request and
+// all later ones wait. Nil turns it off.
 func (f *Faults) OnEvent(fn func(Event)) { f.change(func() { f.onEvent = fn }) }
 
 func (f *Faults) event(e Event) {
@@ -128,9 +126,8 @@ func (f *Faults) event(e Event) {
 	}
 }
 
-// TimeoutNext lets the next Set that reaches the config updater be answered as
-// the server's 600 s limit answers it. The application goes on, unsaved, once
-// release is closed.
+// TimeoutNext answers the next Set that reaches the config updater like the server does at its 600
+// s limit. The change is applied, without a save, once release is closed.
 func (f *Faults) TimeoutNext(release <-chan struct{}) { f.change(func() { f.timeout = release }) }
 
 // Clear ends every fault.
@@ -143,7 +140,7 @@ func (f *Faults) Clear() {
 	f.failAt, f.restartAt, f.delay, f.answerWithin, f.beforeSet, f.timeout, f.onEvent = 0, 0, 0, 0, nil, nil, nil
 }
 
-// take reads a one-shot fault and uses it up.
+// take returns a one-shot fault and turns it off.
 func (f *Faults) take(b *bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -158,7 +155,7 @@ func (f *Faults) on(b *bool) bool {
 	return *b
 }
 
-// takeStep returns a step count, -1 where the fault is off, and uses it up.
+// takeStep returns a step count, -1 if the fault is off, and turns it off.
 func (f *Faults) takeStep(n *int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -167,7 +164,7 @@ func (f *Faults) takeStep(n *int) int {
 	return v
 }
 
-// countStep counts a write down, and returns how many were left, -1 where the fault is off.
+// countStep counts down a write and returns how many were left, -1 if the fault is off.
 func (f *Faults) countStep(n *int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -193,7 +190,7 @@ func (f *Faults) hook() {
 	}
 }
 
-// overdue ends when a Set that starts now is to be answered by AnswerWithin.
+// overdue returns the timer after which AnswerWithin answers a Set that starts now.
 func (f *Faults) overdue() (<-chan time.Time, func() bool) {
 	f.mu.Lock()
 	d := f.answerWithin
@@ -205,7 +202,7 @@ func (f *Faults) overdue() (<-chan time.Time, func() bool) {
 	return t.C, t.Stop
 }
 
-// hold waits the answer's delay out.
+// hold waits for the delay of the answer.
 func (f *Faults) hold(ctx context.Context) error {
 	f.mu.Lock()
 	d := f.delay

@@ -25,7 +25,7 @@ func setWeight(c *client) error {
 
 func weightNow(s *Switch) string { return s.Config()["SCHEDULER"]["scheduler.1"]["weight"] }
 
-// until polls with a bound.
+// until polls with a time limit.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
@@ -64,14 +64,14 @@ func TestFaultsOfTheNextWrite(t *testing.T) {
 			if got := strings.Contains(string(s.Saved()), `"weight": "`+weight+`"`); got != tc.saved {
 				t.Errorf("saved %v", got)
 			}
-			if err := setWeight(c); err != nil || weightNow(s) != weight { // used up
+			if err := setWeight(c); err != nil || weightNow(s) != weight { // the fault is used up
 				t.Errorf("the next write: %v", err)
 			}
 		})
 	}
 }
 
-// TestFailureInTheMiddle: what was written before stays.
+// TestFailureInTheMiddle: what was written before the failure stays.
 func TestFailureInTheMiddle(t *testing.T) {
 	s := start(t, Options{})
 	c := dial(t, s)
@@ -94,7 +94,7 @@ func TestTimeoutGoesOn(t *testing.T) {
 	if weightNow(s) == weight {
 		t.Fatal("written too early")
 	}
-	// A Get meanwhile answers from the snapshot, also when Redis has moved on.
+	// Until then, a Get answers from the snapshot, even if Redis has changed.
 	s.SetRow("SCHEDULER", "scheduler.0", map[string]string{"type": "STRICT"})
 	like(t, c.get(P("SCHEDULER", "scheduler.0", "type")), `"DWRR"`)
 	close(release)
@@ -187,12 +187,12 @@ func TestOtherFaults(t *testing.T) {
 		t.Errorf("the other writer: %v", err)
 	}
 	f.Clear()
-	// A row that no model knows does not stop patches of other tables.
+	// A row without a model does not block patches of other tables.
 	s.SetRow("MYSTERY", "x", map[string]string{"a": "b"})
 	if err := setWeight(c); err != nil {
 		t.Error(err)
 	}
-	// A field that the model does not know stops every patch.
+	// A field that the model does not have blocks every patch.
 	s.SetRow("SCHEDULER", "odd", map[string]string{"mystery": "1"})
 	like(t, errText(setWeight(c)), "…Data Loading Failed")
 }

@@ -7,9 +7,8 @@ import (
 
 // gcuError is a failure of the generic config updater.
 type gcuError struct {
-	msg string // every line, as the command prints it
-	// client is the one line that the gNMI server passes on; "" takes it from
-	// msg.
+	msg string // all lines, as the command prints them
+	// client is the single line that the gNMI server passes on; "" takes it from msg.
 	client string
 }
 
@@ -31,24 +30,24 @@ type gcuOptions struct {
 	dryRun, ignoreNonYANG bool
 }
 
-// excluded from the comparison at the end, because daemons write them.
+// excluded lists the tables left out of the comparison at the end, because daemons write them.
 var excluded = []string{"BUFFER_PG", "BUFFER_PROFILE", "FLEX_COUNTER_TABLE"}
 
-// docNow is the running configuration as the updater reads it.
+// docNow returns the running configuration as the updater reads it.
 func (s *Switch) docNow() map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.doc(s.cfg)
 }
 
-// docOf is another configuration as the updater reads it.
+// docOf returns another configuration as the updater reads it.
 func (s *Switch) docOf(t tables) map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.doc(t)
 }
 
-// applyPatch is `config apply-patch`.
+// applyPatch simulates `config apply-patch`.
 func (s *Switch) applyPatch(ops []patchOp, o gcuOptions) *gcuError {
 	if !s.wait(2.8) {
 		return scopeError("the switch is going down")
@@ -71,7 +70,7 @@ func (s *Switch) applyPatch(ops []patchOp, o gcuOptions) *gcuError {
 	return s.toTarget(old, target, o)
 }
 
-// replaceConfig is `config replace` and `config rollback`.
+// replaceConfig simulates `config replace` and `config rollback`.
 func (s *Switch) replaceConfig(target map[string]any) *gcuError {
 	if !s.wait(2.5) {
 		return scopeError("the switch is going down")
@@ -83,8 +82,8 @@ func (s *Switch) replaceConfig(target map[string]any) *gcuError {
 	return s.toTarget(old, target, gcuOptions{})
 }
 
-// addEmptyTables puts tables that the patch names and the configuration lacks
-// in front (append_emptytables_if_required, from 202511).
+// addEmptyTables prepends operations that create the tables that the patch names and the
+// configuration lacks (append_emptytables_if_required, from 202511).
 func addEmptyTables(doc map[string]any, ops []patchOp) []patchOp {
 	var add []patchOp
 	have := map[string]bool{}
@@ -105,7 +104,8 @@ func addEmptyTables(doc map[string]any, ops []patchOp) []patchOp {
 	return append(add, ops...)
 }
 
-// toTarget checks what the models do not, sorts, writes and compares.
+// toTarget applies the checks that are not in the models, sorts the changes, writes them and
+// compares the result.
 func (s *Switch) toTarget(old, target map[string]any, o gcuOptions) *gcuError {
 	models := modelsOf(s.rel)
 	for _, t := range []map[string]any{old, target} {
@@ -168,8 +168,8 @@ func isExcluded(table string) bool {
 	return false
 }
 
-// writeMoves writes change by change. Nothing is reverted: what was written
-// before a failure stays.
+// writeMoves writes one change after the other. Nothing is reverted: what was written before a
+// failure stays.
 func (s *Switch) writeMoves(moves []move) *gcuError {
 	failAt, restartAt := s.faults.takeStep(&s.faults.failAt), s.faults.takeStep(&s.faults.restartAt)
 	for i, m := range moves {
@@ -218,15 +218,15 @@ func (s *Switch) writeMove(w rowWrite) *gcuError {
 		return nil
 	}
 	if w.r == nil && have == nil {
-		// A daemon removed it meanwhile (generic_config_updater/change_applier.py
-		// applies each change to what it then reads, with python-jsonpatch).
+		// A daemon has removed it in the meantime (generic_config_updater/change_applier.py applies
+		// each change to its latest read, with python-jsonpatch).
 		return scopeError("can't remove a non-existent object '" + w.key + "'")
 	}
 	s.writeRow(w.table, w.key, w.r)
 	return nil
 }
 
-// wait spends seconds of the box's time; false when the switch closes.
+// wait waits for seconds of simulated time; it returns false when the switch closes.
 func (s *Switch) wait(seconds float64) bool {
 	d := time.Duration(seconds * s.o.TimeScale * float64(time.Second))
 	if d <= 0 {

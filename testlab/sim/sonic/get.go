@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Get answers reads of the native interface and of the older one that a
-// prefix target selects.
+// Get answers reads of the native interface, and of the older interface that a prefix target
+// selects.
 func (g *gnmiServer) Get(ctx context.Context, r *gnmi.GetRequest) (*gnmi.GetResponse, error) {
 	if err := g.enter(ctx); err != nil {
 		return nil, err
@@ -70,8 +70,8 @@ func (s *Switch) notification(prefix, p *gnmi.Path, val []byte) *gnmi.Notificati
 		Update: []*gnmi.Update{{Path: p, Val: &gnmi.TypedValue{Value: &gnmi.TypedValue_JsonIetfVal{JsonIetfVal: val}}}}}
 }
 
-// read answers one native path; not found and no error is a notification that
-// the server leaves out.
+// read answers one native path. If nothing is found and there is no error, the server leaves out
+// the notification.
 func (s *Switch) read(db string, es []*gnmi.PathElem, proto bool) ([]byte, bool, error) {
 	e := readNames(es[2:])
 	s.mu.Lock()
@@ -137,7 +137,8 @@ func (s *Switch) read(db string, es []*gnmi.PathElem, proto bool) ([]byte, bool,
 	return encode(l[i]), true, nil
 }
 
-// tableDoc is a table as JSON; a hash without keys is its own object.
+// tableDoc returns a table as a JSON tree; a table that is one hash without keys becomes a single
+// object.
 func tableDoc(keys map[string]row) map[string]any {
 	if r, ok := keys[""]; ok && len(keys) == 1 {
 		return r.doc()
@@ -149,7 +150,7 @@ func tableDoc(keys map[string]row) map[string]any {
 	return d
 }
 
-// walk looks a path up in the snapshot of a Set in progress.
+// walk looks up a path in the snapshot of a Set in progress.
 func walk(v any, e []string) (any, bool) {
 	for _, name := range e {
 		switch n := v.(type) {
@@ -172,8 +173,8 @@ func walk(v any, e []string) (any, bool) {
 	return v, true
 }
 
-// encode is the JSON of a value. The server puts quotes around a string and
-// does not escape what is in it.
+// encode returns the JSON of a value. Like the server, it puts quotes around a string without
+// escaping its contents.
 func encode(v any) []byte {
 	if s, ok := v.(string); ok {
 		return []byte(`"` + s + `"`)
@@ -185,8 +186,8 @@ func encode(v any) []byte {
 	return b
 }
 
-// legacyGet is the telemetry interface: the prefix target names the database,
-// paths start at the table.
+// legacyGet answers the telemetry interface: the prefix target names the database, and paths start
+// at the table.
 func (s *Switch) legacyGet(r *gnmi.GetRequest) (*gnmi.GetResponse, error) {
 	db := r.GetPrefix().GetTarget()
 	if _, ok := databases[db]; !ok {
@@ -230,8 +231,8 @@ func (s *Switch) legacyRead(db string, e []string) (any, bool) {
 	return walk(tableDoc(keys), e[1:])
 }
 
-// virtual answers COUNTERS/<port>[/<field>|/Queues|/Pfcwd]: ports by name or
-// alias, wildcard answers keyed by alias.
+// virtual answers COUNTERS/<port>[/<field>|/Queues|/Pfcwd]. Ports are given by name or alias;
+// answers to a wildcard are keyed by alias.
 func (s *Switch) virtual(counters map[string]row, e []string) (any, bool) {
 	wild := strings.HasSuffix(e[0], "*")
 	out := map[string]any{}

@@ -15,7 +15,7 @@ import (
 // patchOp is one operation of an RFC 6902 patch.
 type patchOp struct {
 	op, path, from string
-	value          any // add, replace
+	value          any // for add and replace
 }
 
 func parsePatch(data []byte) ([]patchOp, error) {
@@ -46,7 +46,7 @@ func parsePatch(data []byte) ([]patchOp, error) {
 	return ops, nil
 }
 
-// decodeJSON keeps the text of numbers, because the box compares by type.
+// decodeJSON keeps the text of numbers, because the switch compares by type.
 func decodeJSON(data []byte, v any) error {
 	d := json.NewDecoder(strings.NewReader(string(data)))
 	d.UseNumber()
@@ -59,7 +59,7 @@ func decodeJSON(data []byte, v any) error {
 	return nil
 }
 
-// py prints a JSON value as Python's repr does; objects in key order.
+// py formats a JSON value like Python's repr, with objects in key order.
 func py(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -136,8 +136,8 @@ func escapePart(p string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(p, "~", "~0"), "/", "~1")
 }
 
-// applyOps returns the document that the patch makes of doc, which it leaves
-// alone; errors are worded as python-jsonpatch words them.
+// applyOps returns the result of applying the patch to doc, which is not modified. Errors have the
+// wording of python-jsonpatch.
 func applyOps(doc map[string]any, ops []patchOp) (map[string]any, error) {
 	outer := make(map[string]any, len(doc))
 	for table, v := range doc {
@@ -216,7 +216,7 @@ func lookup(v any, parts []string) (any, error) {
 	return v, nil
 }
 
-// edit returns node, which is depth below the root, with the operation done below it.
+// edit returns node, which is depth levels below the root, after applying the operation below it.
 // Entries, which trees share, are copied before they are changed.
 func edit(node any, parts []string, depth int, o patchOp) (any, error) {
 	p := parts[0]
@@ -303,9 +303,8 @@ func deepCopy(v any) any {
 
 func equal(a, b any) bool { return reflect.DeepEqual(a, b) }
 
-// minimalDiff is the patch that python-jsonpatch makes from old to target:
-// whole subtrees are added and removed, and a removed value that is added
-// elsewhere becomes a move.
+// minimalDiff returns the patch that python-jsonpatch makes from old to target: whole subtrees are
+// added and removed, and a removed value that is added elsewhere becomes a move.
 func minimalDiff(old, target map[string]any) []patchOp {
 	var d differ
 	d.dicts("", old, target)
@@ -320,7 +319,7 @@ func minimalDiff(old, target map[string]any) []patchOp {
 
 type differ struct {
 	ops            []patchOp
-	adds, removals []int // indexes into ops not yet paired
+	adds, removals []int // indexes of ops that are not paired yet
 	old            []any // removed values, by index of ops
 }
 

@@ -1,10 +1,10 @@
 package sonic
 
-// SetNeighbor says which port of which device LLDP sees on a port. An empty
-// device takes the neighbour away.
+// SetNeighbor sets the device and port that LLDP sees on a port. An empty device removes the
+// neighbor.
 //
-// The row is what lldp_syncd writes (sonic-dbsyncd src/lldp_syncd/daemon.py);
-// of the many fields it has those that tell the two ends.
+// The row has the format of lldp_syncd (sonic-dbsyncd src/lldp_syncd/daemon.py), with only some of
+// its many fields.
 func (s *Switch) SetNeighbor(port, device, remotePort string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// rememberedTables are those whose applied state can differ from CONFIG_DB.
+// rememberedTables are the tables whose applied state can differ from CONFIG_DB.
 var rememberedTables = []string{"BUFFER_POOL", "BUFFER_PROFILE", "SCHEDULER", "WRED_PROFILE", "PFC_WD", "PORT"}
 
 var (
@@ -24,9 +24,9 @@ func wredFieldNames() []string {
 	return l
 }
 
-// orchApply is orchagent seeing a change of one CONFIG_DB row: it keeps what
-// it accepted (sonic-swss orchagent/qosorch.cpp, bufferorch.cpp,
-// pfcwdorch.cpp). Rows of other tables are applied as they stand.
+// orchApply simulates orchagent's reaction to a change of one CONFIG_DB row: it stores the accepted
+// state (sonic-swss orchagent/qosorch.cpp, bufferorch.cpp, pfcwdorch.cpp). Rows of other tables
+// apply as they are.
 func (s *Switch) orchApply(table, key string, r row) {
 	if s.fatal(table, key, r) {
 		s.kill(Orchagent)
@@ -36,7 +36,7 @@ func (s *Switch) orchApply(table, key string, r row) {
 	}
 	have := s.orch[table][key]
 	if r == nil {
-		// An object that is still used stays until its last user lets go.
+		// An object in use stays until its last user releases it.
 		if have != nil && !(table == "WRED_PROFILE" && s.queueUses("wred_profile", key)) && !(table == "SCHEDULER" && s.queueUses("scheduler", key)) {
 			delete(s.orch[table], key)
 		}
@@ -49,14 +49,14 @@ func (s *Switch) orchApply(table, key string, r row) {
 			s.logf("ERR orchagent: :- convertFieldValuesToAttributes: Unknown field:%s", f)
 			return
 		}
-		keep = copyRow(have) // only what the row has is set
+		keep = copyRow(have) // only the fields in the row are set
 		maps.Copy(keep, r)
 	case "WRED_PROFILE":
 		if f := unknownField(r, wredFields); f != "" {
 			s.logf("ERR orchagent: :- convertFieldValuesToAttributes: Unknown wred profile field:%s", f)
 			return
 		}
-		keep = copyRow(have) // a removed field is not reverted
+		keep = copyRow(have) // a removed field keeps its value
 		maps.Copy(keep, r)
 	case "PFC_WD":
 		if f := unknownField(r, pfcwdFields); f != "" {
@@ -72,7 +72,7 @@ func (s *Switch) orchApply(table, key string, r row) {
 			keep["action"] = have["action"]
 		}
 	case "PORT":
-		keep = copyRow(have) // portmgrd and orchagent act on the fields that a row has
+		keep = copyRow(have) // portmgrd and orchagent act only on the fields that a row has
 		maps.Copy(keep, r)
 	case "BUFFER_POOL":
 		if have != nil {
@@ -97,10 +97,11 @@ func (s *Switch) orchApply(table, key string, r row) {
 	s.orch[table][key] = keep
 }
 
-// fatal reports whether orchagent ends with the change of a row. It takes the key of a
-// watchdog row that goes for a port, and one that does not exist has no queues (sonic-swss
-// orchagent/pfcwdorch.cpp, mended in pull 4760, which no release branch has). A map without
-// an entry has the field NULL, which is no number (qosorch.cpp; DOT1P_TO_TC_MAP passes).
+// fatal reports whether the change of a row ends orchagent. When a watchdog row is removed,
+// orchagent takes its key for a port, and crashes if that port has no queues because it does not
+// exist (sonic-swss orchagent/pfcwdorch.cpp, fixed in pull 4760, which is in no release branch). A
+// map without entries has the field NULL, which is not a number (qosorch.cpp; DOT1P_TO_TC_MAP is
+// not affected).
 func (s *Switch) fatal(table, key string, r row) bool {
 	switch {
 	case table == "PFC_WD" && r == nil:
@@ -112,10 +113,10 @@ func (s *Switch) fatal(table, key string, r row) bool {
 	return false
 }
 
-// bind is orchagent seeing a row that names queues or groups. All of a row that goes are
-// unbound, also those that another row names, until a row that names them is written
-// again (sonic-swss orchagent/bufferorch.cpp, qosorch.cpp). In the dynamic model
-// buffermgrd hands the rows of a port on again as it comes up.
+// bind simulates orchagent's reaction to a row that names queues or groups. Removing a row unbinds
+// all of its indexes, including those that another row names, until a row that names them is
+// written again (sonic-swss orchagent/bufferorch.cpp, qosorch.cpp). In the dynamic model,
+// buffermgrd sends the rows of a port again when the port comes up.
 func (s *Switch) bind(table, key string, old, r row) {
 	if table == "PORT" && s.dynamic() && old["admin_status"] != "up" && r["admin_status"] == "up" {
 		maps.DeleteFunc(s.loose, func(at spot, _ bool) bool { return at.port == key && at.table != "QUEUE" })
@@ -124,7 +125,7 @@ func (s *Switch) bind(table, key string, old, r row) {
 		return
 	}
 	if r != nil && table != "QUEUE" && old["profile"] == r["profile"] {
-		return // orchagent skips a row that names the profile that it has of it
+		return // orchagent skips a row whose profile has not changed
 	}
 	port, indexes, _ := strings.Cut(key, "|")
 	for _, i := range expand(indexes) {
@@ -162,8 +163,8 @@ func unknownField(r row, known []string) string {
 	return ""
 }
 
-// accepted is what orchagent holds of one table: a deleted object without
-// users is gone.
+// accepted returns the objects of one table that orchagent holds; a deleted object without users is
+// gone.
 func (s *Switch) accepted(table string) map[string]row {
 	out := map[string]row{}
 	for k, r := range s.orch[table] {

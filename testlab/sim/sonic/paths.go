@@ -12,13 +12,12 @@ import (
 
 const origin = "sonic-db"
 
-// elems are the prefix's elements and the path's.
+// elems returns the elements of the prefix followed by those of the path.
 func elems(prefix, p *gnmi.Path) []*gnmi.PathElem {
 	return slices.Concat(prefix.GetElem(), p.GetElem())
 }
 
-// names spells elements as the server spells them in a patch: predicates are
-// appended as they stand.
+// names spells elements as the server does in a patch: predicates are appended unchanged.
 func names(es []*gnmi.PathElem) []string {
 	out := make([]string, len(es))
 	for i, e := range es {
@@ -30,8 +29,8 @@ func names(es []*gnmi.PathElem) []string {
 	return out
 }
 
-// readNames spells them for reading: only the predicate called key counts, as
-// one more element.
+// readNames spells elements for reading: only the predicate called key counts, as an additional
+// element.
 func readNames(es []*gnmi.PathElem) []string {
 	var out []string
 	for _, e := range es {
@@ -43,8 +42,7 @@ func readNames(es []*gnmi.PathElem) []string {
 	return out
 }
 
-// pathText prints a path as protobuf text, without that encoder's random
-// blanks.
+// pathText prints a path as protobuf text, without that encoder's random spaces.
 func pathText(org string, es []*gnmi.PathElem) string {
 	var parts []string
 	if org != "" {
@@ -60,7 +58,7 @@ func pathText(org string, es []*gnmi.PathElem) string {
 	return strings.Join(parts, " ")
 }
 
-// commonOrigin is the origin of all paths of a request.
+// commonOrigin returns the origin of all paths of a request.
 func commonOrigin(prefix *gnmi.Path, paths []*gnmi.Path) (string, error) {
 	org := prefix.GetOrigin()
 	for i, p := range paths {
@@ -76,12 +74,12 @@ func commonOrigin(prefix *gnmi.Path, paths []*gnmi.Path) (string, error) {
 	return org, nil
 }
 
-// nested is how the server reports an error of its database client.
+// nested returns an error of the database client in the form in which the server reports it.
 func nested(format string, args ...any) error {
 	return status.Errorf(codes.NotFound, "rpc error: code = Unimplemented desc = "+format, args...)
 }
 
-// targetOf is the database that every path of a request names.
+// targetOf returns the database that every path of a request names.
 func targetOf(prefix *gnmi.Path, paths []*gnmi.Path) (string, error) {
 	db := ""
 	for i, p := range paths {

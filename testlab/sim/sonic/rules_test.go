@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
-// fullConfig is a valid configuration that holds every table of interest.
+// fullConfig returns a valid configuration that contains every table of interest.
 func fullConfig() map[string]any {
 	c := FactoryConfig(testModel(2))
 	c["PFC_WD"] = map[string]map[string]string{"GLOBAL": {"POLL_INTERVAL": "200"}, "Ethernet0": {"action": "drop", "detection_time": "200", "restoration_time": "400"}}
@@ -28,9 +28,9 @@ func fullConfig() map[string]any {
 	return d
 }
 
-// rule is one edit of the full configuration; an empty field sets the entry,
-// and the verdict is the first release that accepts it ("" none, "all" every),
-// or with a leading - the first that does not.
+// rule is one edit of the full configuration; an empty field sets the entry. since is the first
+// release that accepts it ("" for none, "all" for every release), or with a leading - the first
+// that does not.
 type rule struct{ table, key, field, value, since string }
 
 var rules = []rule{
@@ -74,7 +74,7 @@ var rules = []rule{
 
 func (r rule) apply() map[string]any {
 	d := fullConfig()
-	if r.key == "poll" { // a poll interval above 1000 wants times to match
+	if r.key == "poll" { // a poll interval above 1000 needs matching times
 		d["PFC_WD"] = map[string]any{"GLOBAL": map[string]any{"POLL_INTERVAL": r.value}}
 		return d
 	}
@@ -129,7 +129,7 @@ func TestModelsPerRelease(t *testing.T) {
 	}
 }
 
-// TestModelsAgreeWithYanglint judges every case by SONiC's own models.
+// TestModelsAgreeWithYanglint compares every case with SONiC's own models.
 func TestModelsAgreeWithYanglint(t *testing.T) {
 	tool, yang := sharedTool(t)
 	dir := t.TempDir()
@@ -168,7 +168,7 @@ func sharedTool(t *testing.T) (tool, yang string) {
 func TestFieldOperationRules(t *testing.T) {
 	watchdog := `{"Ethernet0":{"action":"drop","detection_time":"400","restoration_time":"400"}}`
 	profile := "pg_lossless_400000_40m_profile"
-	type want map[string]string // release -> "ok", "no"; "*" the rest
+	type want map[string]string // release -> "ok" or "no"; "*" for all others
 	for _, tc := range []struct {
 		name, asic string
 		u          func() []patchOp
@@ -250,7 +250,7 @@ func TestWatchdogRules(t *testing.T) {
 	like(t, apply("add", "/PFC_WD/GLOBAL", map[string]any{"POLL_INTERVAL": "200"}), illegal)
 	s.SetRow("PFC_WD", "GLOBAL", nil)
 	like(t, apply("add", "/PFC_WD/GLOBAL/POLL_INTERVAL", "200"), "OK")
-	// A command that writes the database passes the models; orchagent refuses the row.
+	// A command that writes the database bypasses the models; orchagent rejects the row.
 	if a := apply("add", "/PFC_WD/Ethernet8", map[string]any{"action": "errdisable", "detection_time": "400"}); !strings.Contains(a, "Invalid enumeration value \"errdisable\"") {
 		t.Errorf("the updater says %q of errdisable", a)
 	}
@@ -266,7 +266,7 @@ func TestWatchdogRules(t *testing.T) {
 	}
 	like(t, apply("remove", "/PFC_WD/GLOBAL", nil), "- localhost: Operation: remove is illegal on field: /PFC_WD/GLOBAL")
 	like(t, apply("remove", "/PFC_WD/Ethernet8", nil), "OK")
-	// A row removed and added elsewhere with the same value arrives as a move.
+	// A row that is removed and added elsewhere with the same value becomes a move.
 	if err := s.applyPatch([]patchOp{{op: "remove", path: "/PFC_WD/Ethernet0"}, {op: "add", path: "/PFC_WD/Ethernet8", value: port}}, gcuOptions{}); err == nil {
 		t.Error("a rename passed")
 	}
@@ -286,7 +286,7 @@ func TestMissingTables(t *testing.T) {
 	}
 }
 
-// yangVerdicts reads what the tool prints: one JSON object a file.
+// yangVerdicts parses the output of the tool: one JSON object per file.
 func yangVerdicts(t *testing.T, out []byte, files []string) []bool {
 	t.Helper()
 	var l []bool

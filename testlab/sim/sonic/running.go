@@ -9,9 +9,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// readRunning reads a configuration as config_db.json holds it, or as `show
-// runningconfiguration all` prints it: text after the object is passed over, and of
-// several namespaces the first one that has ports counts.
+// readRunning parses a configuration in the format of config_db.json or of `show
+// runningconfiguration all`. Text after the object is ignored, and for several namespaces the first
+// one with ports counts.
 func readRunning(config []byte) (map[string]any, error) {
 	dec := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(config, []byte("\xef\xbb\xbf"))))
 	dec.UseNumber()
@@ -31,9 +31,8 @@ func readRunning(config []byte) (map[string]any, error) {
 	return doc, nil
 }
 
-// runningTables are the tables of a running configuration. References to rows,
-// "[TABLE|key]", become names, as db_migrator makes them at boot
-// (sonic-utilities:scripts/db_migrator.py).
+// runningTables returns the tables of a running configuration. References to rows, "[TABLE|key]",
+// become names, as db_migrator converts them at boot (sonic-utilities:scripts/db_migrator.py).
 func (s *Switch) runningTables() (tables, error) {
 	doc, err := readRunning(s.o.Running)
 	if err != nil {
@@ -77,10 +76,9 @@ func migrated(v string) string {
 	return strings.Join(refs, ",")
 }
 
-// Refuses returns what a switch of the newest release refuses of a configuration:
-// rows that its YANG models do not take ("TABLE|key: why"), and what its daemons log
-// as errors as they start on it. model is the hwsku, "" for the one that the
-// configuration names.
+// Refuses returns the parts of a configuration that a switch of the newest release rejects: rows
+// that its YANG models do not accept ("TABLE|key: why"), and errors that its daemons log at
+// startup. model is the hwsku; "" takes the one that the configuration names.
 func Refuses(model string, config []byte) []string {
 	s, err := New(Options{Name: "sonic", HWSKU: model, Running: config, NoSSH: true, Plaintext: true})
 	if err != nil {
@@ -113,7 +111,7 @@ func Refuses(model string, config []byte) []string {
 	return out
 }
 
-// why is the rule alone, without the path in libyang's tree.
+// why returns only the rule, without the path in libyang's tree.
 func (e *yangError) why() string {
 	text := strings.TrimPrefix(e.cause, "failed to parse data tree: ")
 	text, _, _ = strings.Cut(text, ": Data path: ")

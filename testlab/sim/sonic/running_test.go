@@ -16,7 +16,7 @@ const brownfield = "\xef\xbb\xbf" + `{
 }
 admin@old1:~$ `
 
-// A switch boots with a configuration that someone wrote, and says what it refuses of it.
+// A switch boots with a given configuration, and reports the parts that it rejects.
 func TestRunning(t *testing.T) {
 	s, err := New(Options{Running: []byte(brownfield), NoSSH: true, Plaintext: true})
 	if err != nil {

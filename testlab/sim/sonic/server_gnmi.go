@@ -46,7 +46,7 @@ func (s *Switch) newGRPCServer() *grpc.Server {
 	return srv
 }
 
-// clientOf is the client's end of the connection of a request.
+// clientOf returns the client's address for a request.
 func clientOf(ctx context.Context) string {
 	if p, ok := peer.FromContext(ctx); ok {
 		return p.Addr.String()
@@ -54,14 +54,14 @@ func clientOf(ctx context.Context) string {
 	return ""
 }
 
-// inUse notes that a request begins, and that it is answered when what it returns is called.
+// inUse records that a request has started. The returned function records that it was answered.
 func (s *Switch) inUse(ctx context.Context) (answered func()) {
 	from := clientOf(ctx)
 	s.gnmiLn.Used(from)
 	return func() { s.gnmiLn.Used(from) }
 }
 
-// auth checks the account of the metadata.
+// auth checks the account in the metadata.
 func (g *gnmiServer) auth(ctx context.Context) error {
 	if g.s.o.Username == "" {
 		return nil

@@ -15,8 +15,8 @@ import (
 
 func unknown(format string, args ...any) error { return status.Errorf(codes.Unknown, format, args...) }
 
-// Set writes through the native interface. As on the box the work goes on when
-// the client leaves.
+// Set writes through the native interface. As on a real switch, the work continues if the client
+// disconnects.
 func (g *gnmiServer) Set(ctx context.Context, r *gnmi.SetRequest) (*gnmi.SetResponse, error) {
 	s := g.s
 	if err := g.enter(ctx); err != nil {
@@ -101,7 +101,7 @@ func setResponse(r *gnmi.SetRequest) *gnmi.SetResponse {
 	return resp
 }
 
-// set is one Set on CONFIG_DB; the host service takes them one by one.
+// set carries out one Set on CONFIG_DB; the host service handles them one at a time.
 func (s *Switch) set(r *gnmi.SetRequest) error {
 	select {
 	case s.gcuLock <- struct{}{}:
@@ -133,7 +133,7 @@ func (s *Switch) set(r *gnmi.SetRequest) error {
 	return s.underLimit(apply, release)
 }
 
-// endSet removes the checkpoint and lets the next Set in.
+// endSet removes the checkpoint and lets the next Set start.
 func (s *Switch) endSet() {
 	s.mu.Lock()
 	s.snapshot = nil
@@ -141,8 +141,8 @@ func (s *Switch) endSet() {
 	<-s.gcuLock
 }
 
-// underLimit runs apply and saves after a success. The server's call to the
-// host gives up after 600 s; what was started ends by itself, unsaved.
+// underLimit runs apply and saves after a success. The server's call to the host gives up after 600
+// s; the work then continues by itself, without a save.
 func (s *Switch) underLimit(apply func() *gcuError, release <-chan struct{}) error {
 	done := make(chan error, 1)
 	var late atomic.Bool
@@ -191,8 +191,8 @@ func (s *Switch) underLimit(apply func() *gcuError, release <-chan struct{}) err
 	}
 }
 
-// wholeConfig recognises the replacement of everything: a single replace of
-// the root, from 202505. A root delete with a root update is only checked.
+// wholeConfig recognizes a replacement of the whole configuration: a single replace of the root,
+// from 202505 on. A root delete with a root update is only validated.
 func (s *Switch) wholeConfig(r *gnmi.SetRequest) (target map[string]any, whole bool, err error) {
 	root := func(p *gnmi.Path) bool { return len(elems(r.GetPrefix(), p)) == 2 }
 	del, rep, upd := r.GetDelete(), r.GetReplace(), r.GetUpdate()
@@ -219,8 +219,8 @@ func (s *Switch) wholeConfig(r *gnmi.SetRequest) (target map[string]any, whole b
 	return target, true, nil
 }
 
-// collect takes the operations in the server's order, deletes, replaces,
-// updates, tries each on a copy of the checkpoint and makes the patch.
+// collect takes the operations in the server's order (deletes, replaces, updates), tries each on a
+// copy of the checkpoint and makes the patch.
 func (s *Switch) collect(r *gnmi.SetRequest) ([]patchOp, error) {
 	if !s.wait(1) {
 		return nil, status.Error(codes.Unavailable, "the switch is going down")
@@ -258,7 +258,7 @@ func (s *Switch) collect(r *gnmi.SetRequest) ([]patchOp, error) {
 	return c.ops, nil
 }
 
-// checkpoint is the copy that operations are tried on.
+// checkpoint is the copy of the configuration on which operations are tried.
 type checkpoint struct {
 	doc map[string]any
 	ops []patchOp
@@ -327,8 +327,8 @@ func (c *checkpoint) put(e []string, v any, replace bool) error {
 	return nil
 }
 
-// apply records the operation and makes it on the copy, where missing parents
-// are no obstacle: that is for the config updater to refuse.
+// apply records the operation and applies it to the copy. Missing parents are created, because only
+// the config updater rejects them.
 func (c *checkpoint) apply(op string, e []string, v any) {
 	c.ops = append(c.ops, patchOp{op: op, path: "/" + strings.Join(e, "/"), value: v})
 	d := decoded(e)
@@ -357,10 +357,10 @@ func decoded(e []string) []string {
 	return d
 }
 
-// goText prints a value as Go's %v does, with maps as the server has them.
+// goText formats a value like Go's %v, which the server uses.
 func goText(v any) string { return fmt.Sprint(v) }
 
-// directWrite changes APPL_DB at once and checks nothing.
+// directWrite changes APPL_DB immediately, without any checks.
 func (s *Switch) directWrite(r *gnmi.SetRequest) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

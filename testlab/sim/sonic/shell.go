@@ -13,17 +13,17 @@ import (
 	"strings"
 )
 
-// shell is the little of bash that a management tool uses: simple commands,
-// quotes, ; && ||, output redirection, $?, trap ... EXIT and sudo.
+// shell implements the subset of bash that a management tool needs: simple commands, quotes, trap
+// ... EXIT, redirection of output, $?, sudo, and the operators ; && and ||.
 type shell struct {
 	s              *Switch
-	from           string // the client
+	from           string // address of the client
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	status         int
 	login          bool
 	exited         bool
-	// onExit runs when the shell ends by itself; killed is one that does not.
+	// onExit runs when the shell exits normally; killed is set if it does not.
 	onExit string
 	killed bool
 }
@@ -34,9 +34,9 @@ type token struct {
 	op   bool
 }
 
-// run executes one line and returns the last status.
+// run executes one line and returns the last exit status.
 func (sh *shell) run(line string) int {
-	_ = sh.s.dice.Answer().Pause(sh.s.ctx) // a switch that closes cuts the connection as well
+	_ = sh.s.dice.Answer().Pause(sh.s.ctx) // a switch that closes also cuts the connection
 	toks, err := sh.split(line)
 	if err != nil {
 		fmt.Fprintf(sh.stderr, "-bash: %v\n", err)
@@ -74,7 +74,7 @@ func (sh *shell) run(line string) int {
 	return sh.status
 }
 
-// split makes tokens. $? is put in when its command runs.
+// split splits a line into tokens. $? is replaced when its command runs.
 func (sh *shell) split(line string) ([]token, error) {
 	var toks []token
 	var word strings.Builder
@@ -98,7 +98,7 @@ func (sh *shell) split(line string) ([]token, error) {
 			if end < 0 {
 				return nil, fmt.Errorf("unexpected EOF while looking for matching `''")
 			}
-			// a marker keeps $? in single quotes as it is
+			// a marker protects $? in single quotes
 			word.WriteString(strings.ReplaceAll(line[i+1:i+1+end], "$?", "$\x00?"))
 			started = true
 			i += end + 1
@@ -240,7 +240,8 @@ func (l *limitedBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// denied: a redirection is opened by the login shell, not by sudo.
+// denied reports whether the user may not write a file. It also applies to a redirection of a sudo
+// command, which the login shell opens.
 func denied(file string) bool {
 	f := path.Clean(file)
 	return !strings.HasPrefix(f, "/tmp/") && !strings.HasPrefix(f, "/home/") && strings.HasPrefix(f, "/")
@@ -385,7 +386,7 @@ func (c *command) cat(args []string) int {
 	return code
 }
 
-// head is "head -c N FILE".
+// head implements "head -c N FILE".
 func (c *command) head(args []string) int {
 	if len(args) != 3 || args[0] != "-c" {
 		c.warn("head: the simulator knows head -c N FILE\n")
@@ -431,7 +432,7 @@ func (c *command) rm(args []string) int {
 	return code
 }
 
-// find is "find FOLDER... -maxdepth 1 -type f -name PATTERN".
+// find implements "find FOLDER... -maxdepth 1 -type f -name PATTERN".
 func (c *command) find(args []string) int {
 	n := slices.Index(args, "-maxdepth")
 	if n < 1 || len(args) != n+6 || strings.Join(args[n:n+5], " ") != "-maxdepth 1 -type f -name" {
@@ -492,7 +493,7 @@ func (s *Switch) readFile(f string) ([]byte, bool) {
 	return nil, false
 }
 
-// file is a regular file, of root or of the user.
+// file is a regular file, owned by root or by the user.
 type file struct {
 	data []byte
 	root bool
@@ -523,7 +524,7 @@ func (s *Switch) ofRoot(f string) bool {
 	return s.files[clean(f)].root
 }
 
-// WriteFile writes a file as root on the switch does: over one of the image too.
+// WriteFile writes a file as root on the switch, possibly over a file of the image.
 func (s *Switch) WriteFile(path string, data []byte) { s.writeFile(path, data, true) }
 
 func (s *Switch) removeFile(f string) bool {
@@ -537,8 +538,7 @@ func (s *Switch) removeFile(f string) bool {
 	return ok || link
 }
 
-// Files lists what users wrote to the switch's file system, by path: files, links and
-// checkpoints.
+// Files lists what users wrote to the switch's file system, by path: files, links and checkpoints.
 func (s *Switch) Files() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -547,7 +547,7 @@ func (s *Switch) Files() []string {
 	return out
 }
 
-// written lists what users wrote but for links. The caller holds mu.
+// written lists what users wrote, except for links. The caller holds mu.
 func (s *Switch) written() []string {
 	out := slices.Collect(maps.Keys(s.files))
 	for name := range s.checks {

@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// config is the config command of sonic-utilities.
+// config implements the config command of sonic-utilities.
 func (c *command) config(args []string) int {
 	if !c.root {
 		c.warn("Root privileges are required for this operation\n")
@@ -29,14 +29,13 @@ func (c *command) config(args []string) int {
 		c.s.process(line, 1)
 		defer c.s.process(line, -1)
 		return c.writing(run)
-	case "apply-patch": // breaks where it has got to
+	case "apply-patch": // FailAt counts its changes, not the command
 		return c.cut(run)
 	}
 	return run()
 }
 
-// writing runs a command that changes CONFIG_DB all at once, with what has been made to
-// go wrong in writes.
+// writing runs a command that changes CONFIG_DB in one step, and injects the faults for writes.
 func (c *command) writing(run func() int) int {
 	f := c.s.faults
 	return c.cut(func() int {
@@ -61,8 +60,8 @@ func (c *command) writing(run func() int) int {
 	})
 }
 
-// cut runs a command that changes CONFIG_DB, and loses the connection before or after it
-// where that has been asked for.
+// cut runs a command that changes CONFIG_DB, and loses the connection before or after it if such a
+// fault is set.
 func (c *command) cut(run func() int) int {
 	s := c.s
 	s.mu.Lock()
@@ -80,20 +79,20 @@ func (c *command) cut(run func() int) int {
 	return code
 }
 
-// process begins (1) or ends (-1) a program with this command line.
+// process records that a program with this command line starts (1) or ends (-1).
 func (s *Switch) process(line string, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.processes[line] += n
 }
 
-// gone ends the shell as one that the switch never started, or that went down with it.
+// gone ends the shell like one that the switch never started, or that went down with the switch.
 func (c *command) gone() int {
 	c.killed, c.exited = true, true
 	return 255
 }
 
-// options sorts flags from arguments; those named take a value.
+// options separates flags from arguments; flags in valued take a value.
 func options(args []string, valued ...string) (map[string]string, []string) {
 	flags, rest := map[string]string{}, []string{}
 	for i := 0; i < len(args); i++ {
@@ -120,10 +119,11 @@ func has(flags map[string]string, names ...string) bool {
 	return false
 }
 
-// diskBlock is what a write to a full disk leaves of a file that it emptied first.
+// diskBlock is the number of bytes that a write to a full disk leaves of a file that it emptied
+// first.
 const diskBlock = 4096
 
-// noSpace is how a command in Python reports a full disk.
+// noSpace is the error output of a Python command on a full disk.
 const noSpace = `Traceback (most recent call last):
   File "/usr/local/bin/sonic-cfggen", line 487, in <module>
     main()
@@ -132,7 +132,7 @@ const noSpace = `Traceback (most recent call last):
 OSError: [Errno 28] No space left on device
 `
 
-// df is "df -P -k FOLDER" (POSIX).
+// df implements "df -P -k FOLDER" (POSIX).
 func (c *command) df(args []string) int {
 	if len(args) != 3 || args[0] != "-P" || args[1] != "-k" {
 		c.warn("df: the simulator knows df -P -k FOLDER\n")
@@ -224,7 +224,7 @@ func (c *command) configCommand(sub string, flags map[string]string, rest []stri
 	return c.usage("config", "No such command \""+sub+"\".")
 }
 
-// usage is how click reports a wrong command line and a failed one.
+// usage reports a wrong command line like click.
 func (c *command) usage(cmd, msg string) int {
 	c.warn("Usage: %s [OPTIONS]\nTry \"%s -h\" for help.\n\nError: %s\n", cmd, cmd, msg)
 	return 2
@@ -238,8 +238,8 @@ func (c *command) input(file string) ([]byte, bool) {
 	return c.s.readFile(file)
 }
 
-// load merges a file into CONFIG_DB field by field: no check, no link flap. A row or
-// table that is null goes.
+// load merges a file into CONFIG_DB field by field, without checks or link flaps. A row or table
+// that is null is removed.
 func (c *command) load(file string) int {
 	if file == "" {
 		file = startupFile
@@ -391,8 +391,7 @@ func (c *command) configInterface(sub, port string) int {
 	return 0
 }
 
-// pfcwd writes PFC_WD without the config updater: none of its rules, none of
-// the models'.
+// pfcwd writes PFC_WD without the config updater, so neither its rules nor the models apply.
 func (c *command) pfcwd(flags map[string]string, rest []string) int {
 	s := c.s
 	s.mu.Lock()

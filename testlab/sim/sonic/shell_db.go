@@ -12,7 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// show answers the few show commands that print data and no tables for people.
+// show implements the few show commands that print data rather than tables for people.
 func (c *command) show(args []string) int {
 	switch strings.Join(args, " ") {
 	case "version":
@@ -75,7 +75,7 @@ func (c *command) cfggen(args []string) int {
 	return 2
 }
 
-// splitKey takes a Redis key of a database apart.
+// splitKey splits a Redis key of a database.
 func splitKey(t tables, sep, key string) (table, rest string) {
 	table, rest, found := strings.Cut(key, sep)
 	if _, ok := t[key][""]; !found && ok {
@@ -84,7 +84,7 @@ func splitKey(t tables, sep, key string) (table, rest string) {
 	return table, rest
 }
 
-// redisKeys are the keys of a database as Redis has them.
+// redisKeys returns the keys of a database as Redis has them.
 func redisKeys(t tables, sep string) []string {
 	var keys []string
 	for _, table := range sortedKeys(t) {
@@ -100,12 +100,12 @@ func redisKeys(t tables, sep string) []string {
 }
 
 func glob(pattern, key string) bool {
-	// Redis patterns let * match any character; path.Match stops at a slash.
+	// In Redis patterns, * matches any character; path.Match stops at a slash.
 	ok, err := path.Match(strings.ReplaceAll(pattern, "/", "\x01"), strings.ReplaceAll(key, "/", "\x01"))
 	return err == nil && ok
 }
 
-// dbcli is sonic-db-cli: Redis commands by database name.
+// dbcli implements sonic-db-cli: Redis commands by database name.
 func (c *command) dbcli(args []string) int {
 	if len(args) == 1 && strings.EqualFold(args[0], "PING") {
 		c.say("PONG\n")
@@ -233,9 +233,9 @@ func count(b bool) int {
 	return 0
 }
 
-// dump prints the hashes of a database that match a pattern. redis-dump names it by number
-// and needs root for the socket, sonic-db-dump by name, over TCP (sonic-py-swsssdk
-// sonic_db_dump_load.py).
+// dump prints the hashes of a database that match a pattern. redis-dump takes the number of the
+// database and needs root for the socket; sonic-db-dump takes its name and uses TCP
+// (sonic-py-swsssdk sonic_db_dump_load.py).
 func (c *command) dump(name string, args []string) int {
 	byName := name == "sonic-db-dump"
 	if !c.root && !byName {

@@ -14,11 +14,11 @@ type link struct {
 	time time.Time // of its last change
 }
 
-// folders are those that a link may be made in.
+// folders lists the folders in which a link may be created.
 var folders = []string{"/run", "/tmp", "/home/admin"}
 
-// links are the programs of GNU coreutils that make and show symbolic links, with
-// those of their options that management tools need.
+// links implements the programs of GNU coreutils that create and show symbolic links, with the
+// options that management tools need.
 func (c *command) links(name string, args []string) int {
 	s := c.s
 	wrong := func() int {

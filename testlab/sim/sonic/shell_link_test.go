@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// Symbolic links are as with the programs of this machine, where they are GNU's.
+// Symbolic links behave like those of the programs on this machine, if these are GNU's.
 func TestLinksAreThoseOfARealShell(t *testing.T) {
 	if out, err := exec.Command("ln", "--version").Output(); err != nil || !strings.Contains(string(out), "GNU coreutils") {
 		t.Skip("no GNU coreutils")
 	}
 	_, b := newBox(t, Options{})
 	dir := t.TempDir()
-	// Apostrophes and the words around them differ with the version and the locale.
+	// Apostrophes and the surrounding words differ between versions and locales.
 	words := regexp.MustCompile(`[^\n]*: ([A-Z][^\n:]*)\n`)
 	for _, cmd := range []string{
 		"readlink /run/m", "stat -c %Y /run/m", "touch -h /run/m", "sudo mv -T /run/m /run/n", "sudo rm -f /run/m",
@@ -26,7 +26,7 @@ func TestLinksAreThoseOfARealShell(t *testing.T) {
 		got, status := b.run(cmd, "")
 		sh := exec.Command("sh", "-c", strings.ReplaceAll(strings.ReplaceAll(cmd, "sudo ", ""), "/run", dir))
 		sh.Env = []string{"LC_ALL=C", "PATH=/usr/bin:/bin"}
-		out, _ := sh.CombinedOutput() // its status is looked at
+		out, _ := sh.CombinedOutput() // the exit status is compared below
 		want := string(out)
 		if got, want := words.ReplaceAllString(got, "$1\n"), words.ReplaceAllString(want, "$1\n"); got != want || status != sh.ProcessState.ExitCode() {
 			t.Errorf("%s\nprints %q with status %d, a real shell %q with %d", cmd, got, status, want, sh.ProcessState.ExitCode())

@@ -9,8 +9,8 @@ import (
 	"github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// An answer of Get differs with the seed and from call to call, is the same
-// again for the same seed, and always has the same content.
+// An answer of Get varies with the seed and from call to call, is the same again for the same seed,
+// and always has the same content.
 func TestShuffledGetSaysTheSame(t *testing.T) {
 	s := start(t, Options{})
 	c := dial(t, s)
@@ -55,8 +55,8 @@ func TestShuffledGetSaysTheSame(t *testing.T) {
 	}
 }
 
-// The entries of the ASIC and of the ports are the same with every seed; there
-// may be others besides.
+// The entries of the ASIC and of the ports are the same for every seed; there may be additional
+// ones.
 func TestShuffledStateSaysTheSame(t *testing.T) {
 	s := start(t, Options{})
 	ports, asic := s.DB("APPL_DB")["PORT_TABLE"], s.DB("ASIC_DB")["ASIC_STATE"]
@@ -86,7 +86,7 @@ func TestShuffledStateSaysTheSame(t *testing.T) {
 	}
 }
 
-// members is a list of a map without its order.
+// members returns the list of a map without its order.
 func members(t *testing.T, text string) string {
 	t.Helper()
 	var list struct{ List []any }
@@ -100,7 +100,7 @@ func members(t *testing.T, text string) string {
 	return fmt.Sprint(set)
 }
 
-// A box that spells its defaults out has the same ports otherwise.
+// A switch that spells out its defaults has otherwise the same ports.
 func TestShuffledInstallation(t *testing.T) {
 	plain := start(t, Options{}).Config()["PORT"]
 	spelt := 0

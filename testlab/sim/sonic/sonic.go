@@ -1,6 +1,6 @@
-// Package sonic simulates a SONiC switch that a real client can talk to: a gNMI
-// server and an SSH server on loopback that accept, refuse and answer as the
-// box does, over its databases and the daemons between them.
+// Package sonic simulates a SONiC switch for real clients: a gNMI server and an SSH server on
+// loopback that accept, reject and answer like a real switch, with its databases and the daemons
+// between them.
 package sonic
 
 import (
@@ -21,84 +21,82 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// DefaultUser and DefaultPassword are the account of a fresh community image;
-// the SSH server accepts them where Options names none.
+// DefaultUser and DefaultPassword are the account of a fresh community image. The SSH server
+// accepts them if Options has no account.
 const (
 	DefaultUser     = "admin"
 	DefaultPassword = "YourPaSsWoRd"
 )
 
-// maxSets bounds the recorded Set requests; the oldest go first.
+// maxSets limits the recorded Set requests; the oldest are dropped first.
 const maxSets = 256
 
-// Options describe one simulated SONiC switch. The zero value is a nameless
-// switch without ports on the newest release.
+// Options describes a simulated SONiC switch. The zero value is a nameless switch without ports on
+// the newest release.
 type Options struct {
 	Name string
-	// Release is a branch name: 202311, 202405, 202411, 202505, 202511, 202605
-	// or master; "" is master.
+	// Release is a branch name: 202311, 202405, 202411, 202505, 202511, 202605 or master; "" means
+	// master.
 	Release  string
 	HWSKU    string
 	Platform string
-	// ASIC is the id in the generic config updater's own lists ("th3",
-	// "spc3", "td2"); "" is a switch that those lists do not know.
+	// ASIC is the ID in the generic config updater's own lists ("th3", "spc3", "td2"); "" for a
+	// switch that those lists do not contain.
 	ASIC string
 	// Dynamic selects the dynamic buffer model.
 	Dynamic bool
-	// Model gives the factory configuration its ports and buffers; nil looks
-	// HWSKU up in the catalogue. `config qos reload` renders from it.
+	// Model provides the ports and buffers of the factory configuration; nil looks up HWSKU in the
+	// catalogue. `config qos reload` renders from it.
 	Model *catalog.Model
-	// Config is the CONFIG_DB at boot, table -> key -> field -> value, with
-	// leaf-lists as `field@`; it is copied. Nil means FactoryConfig(Model).
+	// Config is the CONFIG_DB at boot, table -> key -> field -> value, with leaf-lists as `field@`;
+	// it is copied. Nil means FactoryConfig(Model).
 	Config map[string]map[string]map[string]string
-	// Running is a configuration to boot with, as config_db.json holds it; it comes
-	// before Config. [Refuses] says what the switch does not take of it.
+	// Running is a configuration to boot with, in the format of config_db.json; it overrides
+	// Config. [Refuses] returns the parts of it that the switch rejects.
 	Running []byte
-	// Headroom are the rows of pg_profile_lookup.ini; nil means Model's.
+	// Headroom holds the rows of pg_profile_lookup.ini; nil means those of Model.
 	Headroom []catalog.HeadroomRow
-	// MaxHeadroom is what a port's groups may have together, in bytes; 0 on an ASIC that
-	// does not tell.
+	// MaxHeadroom is the limit for all groups of a port together, in bytes; 0 for an ASIC that does
+	// not report it.
 	MaxHeadroom int64
 
-	// Version is what 'show version' says, ASICs how many there are; "" is a community
-	// image of Release, 0 one.
+	// Version is the version shown by 'show version', ASICs the number of ASICs; "" means a
+	// community image of Release, 0 means one ASIC.
 	Version string
 	ASICs   int
 	// Lacks names programs that the image does not have, such as sonic-db-dump.
 	Lacks []string
-	// Models are the files of /usr/local/yang-models; nil leaves the image without. See
-	// the function [Models].
+	// Models holds the files of /usr/local/yang-models; nil for an image without them. See the
+	// function [Models].
 	Models map[string][]byte
 
-	// Username and Password are asked for by both servers. With no Username
-	// the gNMI server asks for nothing and SSH takes the image's defaults.
+	// Username and Password are required by both servers. Without Username, the gNMI server
+	// requires no login, and SSH accepts the image's defaults.
 	Username, Password string
 	// AuthorizedKeys log in over SSH without a password.
 	AuthorizedKeys []ssh.PublicKey
 	// Listen opens the ports of the servers.
 	Listen sim.ListenFunc
-	// TLS is the gNMI server's configuration; nil makes a CA and a
-	// certificate of its own. Share one between many switches. It may ask for
-	// client certificates.
+	// TLS is the gNMI server's configuration; nil creates a separate CA and certificate. Switches
+	// can share one. It may require client certificates.
 	TLS *tls.Config
 	// Plaintext serves gNMI without TLS.
 	Plaintext bool
-	// GNMIAddr and SSHAddr are listening addresses; "" is 127.0.0.1:0.
+	// GNMIAddr and SSHAddr are listening addresses; "" means 127.0.0.1:0.
 	GNMIAddr, SSHAddr string
 	NoSSH, NoGNMI     bool
-	// HostKey identifies the SSH server; nil makes an Ed25519 key.
+	// HostKey identifies the SSH server; nil creates an Ed25519 key.
 	HostKey ssh.Signer
-	// TimeScale stretches the measured times of the box: 0 does not wait, 1
-	// is real time.
+	// TimeScale scales the measured times of a real switch: 0 does not wait, 1 is real time.
 	TimeScale float64
-	// Shuffle is the seed of what the box is free to do in one way or another,
-	// see [sim.Shuffler]; 0 is nothing.
+	// Shuffle seeds the choices that the switch may make either way, see [sim.Shuffler]; 0 turns it
+	// off.
 	Shuffle uint64
-	// Logf receives the box's syslog; nil discards it.
+	// Logf receives the syslog of the switch; nil discards it.
 	Logf func(format string, args ...any)
 }
 
-// Switch is one simulated switch. Its methods are safe for concurrent use.
+// Switch is a simulated switch. Its methods are safe for concurrent use.
 type Switch struct {
 	o       Options
 	rel     int
@@ -120,21 +118,21 @@ type Switch struct {
 	saved     tables
 	rawSaved  []byte // what a user wrote over the startup file; nil otherwise
 	intern    map[string]row
-	entries   map[uintptr]shownRow      // of rows, by their addresses
+	entries   map[uintptr]shownRow      // tree entries of rows, by the address of the row
 	derived   map[string]tables         // databases as computed since the last change
 	orch      map[string]map[string]row // what orchagent accepted
 	overlay   map[string]tables         // direct writes to databases other than CONFIG_DB
 	mgr       buffermgr
 	pendingPG map[string]bool   // ports that buffermgrd retries
 	dead      map[string]bool   // daemons that have ended
-	still     map[string]tables // what databases have stayed as since orchagent ended
-	loose     map[spot]bool     // queues and groups that a row took along as it went
+	still     map[string]tables // frozen databases since orchagent ended
+	loose     map[spot]bool     // queues and groups that a removed row unbound
 	bouncing  map[string]bool   // ports that were up and are down
 	flaps     map[string]int    // completed down/up cycles
 	files     map[string]file   // what users wrote
-	links     map[string]link   // symbolic ones, which lead nowhere
+	links     map[string]link   // symbolic links, all dangling
 	checks    map[string]tables // config checkpoints
-	processes map[string]int    // command lines of what runs
+	processes map[string]int    // command lines of running programs
 	snapshot  map[string]any    // checkpoint of a Set in progress; nil otherwise
 	sets      []*gnmi.SetRequest
 	subs      map[*subscription]bool
@@ -152,9 +150,8 @@ type Switch struct {
 	sshLn   *sim.Listener
 }
 
-// New makes a switch that has booted with the configuration of o and
-// does not listen yet. It fails on an unknown release and on a certificate or
-// key that cannot be made.
+// New returns a switch that has booted with the configuration of o but does not listen yet. It
+// fails for an unknown release, and if a certificate or key cannot be created.
 func New(o Options) (*Switch, error) {
 	rel, err := releaseIndex(o.Release)
 	if err != nil {
@@ -202,11 +199,11 @@ func New(o Options) (*Switch, error) {
 	s.spellOut(t)
 	s.boot(t)
 	s.saved = s.cfg.clone()
-	s.o.Config, s.o.Running = nil, nil // a second copy of every switch would be kept alive
+	s.o.Config, s.o.Running = nil, nil // would keep a second copy of every switch alive
 	return s, nil
 }
 
-// start returns the configuration that the options give the switch.
+// start returns the initial configuration of the switch according to its options.
 func (s *Switch) start() (tables, error) {
 	switch {
 	case s.o.Running != nil:
@@ -217,8 +214,8 @@ func (s *Switch) start() (tables, error) {
 	return s.internAll(FactoryConfig(s.o.Model, factoryOf(s.o)...)), nil
 }
 
-// boot makes t the running configuration and lets the daemons start on it.
-// The caller holds mu or is the only user.
+// boot makes t the running configuration and starts the daemons. The caller holds mu or is the only
+// user.
 func (s *Switch) boot(t tables) {
 	s.derived = nil
 	s.cfg, s.orch, s.overlay = t, map[string]map[string]row{}, nil
@@ -235,8 +232,8 @@ func (s *Switch) boot(t tables) {
 	}
 }
 
-// Start opens the servers. It fails when an address is taken or when the
-// switch runs or was closed.
+// Start opens the servers. It fails if an address is in use, or if the switch is running or was
+// closed.
 func (s *Switch) Start() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -264,8 +261,8 @@ func (s *Switch) Start() error {
 	return nil
 }
 
-// Close stops both servers and waits for everything they started, including
-// an application that outlived its request. A second Close does nothing.
+// Close stops both servers and waits for everything that they started, including a change that
+// outlived its request. A second Close does nothing.
 func (s *Switch) Close() error {
 	s.mu.Lock()
 	started, closed := s.started, s.closed
@@ -283,25 +280,24 @@ func (s *Switch) Close() error {
 	return nil
 }
 
-// GNMIAddr is the host:port of the gNMI server, "" before Start.
+// GNMIAddr returns the host:port of the gNMI server, "" before Start.
 func (s *Switch) GNMIAddr() string { return s.gnmiLn.Address() }
 
-// SSHAddr is the host:port of the SSH server, "" where there is none.
+// SSHAddr returns the host:port of the SSH server, "" if there is none.
 func (s *Switch) SSHAddr() string { return s.sshLn.Address() }
 
-// MostSessions are the largest numbers of connections to each of the two
-// servers that there were at once.
+// MostSessions returns the maximum number of simultaneous connections to each of the two servers.
 func (s *Switch) MostSessions() (gnmi, ssh int) { return s.gnmiLn.Most(), s.sshLn.Most() }
 
-// Sessions are the newest connections to each of the two servers, and which of them changed
-// the configuration, or tried to.
+// Sessions returns the newest connections to each of the two servers, and which of them changed the
+// configuration, or tried to.
 func (s *Switch) Sessions() (gnmi, ssh []sim.Session) { return s.gnmiLn.Sessions(), s.sshLn.Sessions() }
 
-// CAPEM is the certificate that a client trusts to reach the gNMI server; nil
-// in plaintext.
+// CAPEM returns the certificate that a client must trust to reach the gNMI server; nil in
+// plaintext.
 func (s *Switch) CAPEM() []byte { return append([]byte(nil), s.caPEM...) }
 
-// Shuffle has the switch answer as another one of its kind from now on.
+// Shuffle makes the switch answer like another one of its kind from now on.
 func (s *Switch) Shuffle(seed uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -309,19 +305,19 @@ func (s *Switch) Shuffle(seed uint64) {
 	s.dice.Shuffle(seed)
 }
 
-// Faults is the switch's fault injection.
+// Faults returns the switch's fault injection.
 func (s *Switch) Faults() *Faults { return s.faults }
 
-// Config is a copy of the running CONFIG_DB.
+// Config returns a copy of the running CONFIG_DB.
 func (s *Switch) Config() map[string]map[string]map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.cfg.deep()
 }
 
-// DB is a copy of one database, table -> key -> field -> value: CONFIG_DB,
-// APPL_DB, ASIC_DB, STATE_DB or COUNTERS_DB. A hash that is a table of its own
-// (COUNTERS_PORT_NAME_MAP) has the key "". Another name gives nil.
+// DB returns a copy of one database, table -> key -> field -> value: CONFIG_DB, APPL_DB, ASIC_DB,
+// STATE_DB or COUNTERS_DB. A table that is a single hash (COUNTERS_PORT_NAME_MAP) has the key "".
+// Other names return nil.
 func (s *Switch) DB(name string) map[string]map[string]map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -331,7 +327,7 @@ func (s *Switch) DB(name string) map[string]map[string]map[string]string {
 	return nil
 }
 
-// Saved is the startup file, /etc/sonic/config_db.json.
+// Saved returns the startup file, /etc/sonic/config_db.json.
 func (s *Switch) Saved() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -345,7 +341,7 @@ func (s *Switch) savedJSON() []byte {
 	return s.saved.json()
 }
 
-// Save is someone's "config save".
+// Save simulates someone else's "config save".
 func (s *Switch) Save() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -354,31 +350,31 @@ func (s *Switch) Save() {
 
 func (s *Switch) save() { s.saved, s.rawSaved = s.cfg.clone(), nil }
 
-// SetRow writes one whole CONFIG_DB row as another writer does through Redis:
-// no validation, and the daemons react.
+// SetRow writes one whole CONFIG_DB row like another writer does through Redis: without validation,
+// and the daemons react.
 func (s *Switch) SetRow(table, key string, fields map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.writeRow(table, key, copyRow(fields))
 }
 
-// DelRow removes one CONFIG_DB row likewise.
+// DelRow removes one CONFIG_DB row in the same way.
 func (s *Switch) DelRow(table, key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.writeRow(table, key, nil)
 }
 
-// SetDBRow lays fields over a row of APPL_DB, ASIC_DB, STATE_DB or
-// COUNTERS_DB, which are otherwise derived: to count packets, to make the
-// hardware differ from the configuration. CONFIG_DB rows are merged likewise.
+// SetDBRow overrides fields of a row of APPL_DB, ASIC_DB, STATE_DB or COUNTERS_DB, which are
+// otherwise derived, for example to count packets or to make the hardware differ from the
+// configuration. In CONFIG_DB, it merges the fields into the row.
 func (s *Switch) SetDBRow(db, table, key string, fields map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mergeRow(db, table, key, fields)
 }
 
-// Unplug takes the cable out of a port, or puts it in again.
+// Unplug removes the cable from a port, or puts it back.
 func (s *Switch) Unplug(port string, out bool) {
 	state := "up"
 	if out {
@@ -387,8 +383,8 @@ func (s *Switch) Unplug(port string, out bool) {
 	s.SetDBRow("APPL_DB", "PORT_TABLE", port, map[string]string{"oper_status": state})
 }
 
-// Restart is a reboot: connections drop, the startup file is loaded, what was
-// not saved is gone.
+// Restart reboots the switch: connections drop, the startup file is loaded, and unsaved changes are
+// lost.
 func (s *Switch) Restart() error {
 	err := s.reload()
 	s.mu.Lock()
@@ -422,21 +418,21 @@ func (s *Switch) dropConnections() {
 	s.sshLn.DropAll()
 }
 
-// Sets are the latest Set requests that passed authentication, oldest first.
+// Sets returns the latest Set requests that passed authentication, oldest first.
 func (s *Switch) Sets() []*gnmi.SetRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]*gnmi.SetRequest(nil), s.sets...)
 }
 
-// Loads counts the commands over SSH that were to change CONFIG_DB.
+// Loads returns the number of SSH commands that were to change CONFIG_DB.
 func (s *Switch) Loads() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.loads
 }
 
-// Flaps counts, by port, how often it went from up to down and up again.
+// Flaps returns, by port, how often it went from up to down and up again.
 func (s *Switch) Flaps() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -447,8 +443,8 @@ func (s *Switch) Flaps() map[string]int {
 	return m
 }
 
-// Unbound are the queues and groups that a row names and that nothing is bound to, because
-// another row took them along as it went: "BUFFER_PG|Ethernet0|3".
+// Unbound returns the queues and groups that a row names but that have no binding, because the
+// removal of another row unbound them: "BUFFER_PG|Ethernet0|3".
 func (s *Switch) Unbound() (out []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -508,14 +504,14 @@ func releaseIndex(name string) (int, error) {
 	return 0, fmt.Errorf("sonic release %q: not one of %v", name, Releases)
 }
 
-// Keep returns what brings the switch back to where it is now: its configuration and
-// startup file, what its daemons hold, and what was written over its databases.
+// Keep returns a function that restores the current state of the switch: its configuration and
+// startup file, the state of its daemons, and the overrides of its databases.
 func (s *Switch) Keep() (back func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	cfg, saved, raw, overlay := s.cfg.clone(), s.saved.clone(), s.rawSaved, cloned(s.overlay)
 	orch, pending, loose := tables(s.orch).clone(), maps.Clone(s.pendingPG), maps.Clone(s.loose)
-	dead, still := maps.Clone(s.dead), s.still // which nobody changes
+	dead, still := maps.Clone(s.dead), s.still // nobody modifies still
 	mgr := buffermgr{maps.Clone(s.mgr.pfc), maps.Clone(s.mgr.cable)}
 	return func() {
 		s.mu.Lock()

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func ptr[T any](v T) *T { return &v }
 
-// testModel is a small TH3-like switch with figures of its own.
+// testModel returns a small TH3-like switch with made-up figures.
 func testModel(ports int) *catalog.Model {
 	m := &catalog.Model{Name: "Test-SKU", Platform: "x86_64-test-r0", GCU: "th3",
 		Pools: []catalog.Pool{{Name: "ingress_lossless_pool", Type: "ingress", Mode: "dynamic", Size: 66394076, XOFF: 27200352},
@@ -85,7 +85,7 @@ func dial(t testing.TB, s *Switch) *client {
 	return &client{t, gnmi.NewGNMIClient(conn), ctx}
 }
 
-// path makes a path of elements; P(...) below CONFIG_DB/localhost.
+// gpath returns a path of elements; P(...) returns one below CONFIG_DB/localhost.
 func gpath(org string, names ...string) *gnmi.Path {
 	p := &gnmi.Path{Origin: org}
 	for _, n := range names {

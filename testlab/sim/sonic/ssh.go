@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// maxInput bounds what a client may send to one command.
+// maxInput limits the input of one command.
 const maxInput = 32 << 20
 
 var errDenied = errors.New("permission denied")
@@ -118,7 +118,7 @@ func exit(ch ssh.Channel, code int) {
 	_, _ = ch.SendRequest("exit-status", false, ssh.Marshal(struct{ Code uint32 }{uint32(code)}))
 }
 
-// interactive is bash on a terminal: it echoes every byte and prompts.
+// interactive simulates bash on a terminal: it echoes every byte and prompts.
 func (s *Switch) interactive(from string, ch ssh.Channel, pty bool) int {
 	t := &terminal{ch: ch, echo: pty}
 	sh := &shell{s: s, from: from, stdin: t, stdout: t, stderr: t, login: true}
@@ -143,12 +143,12 @@ func (s *Switch) interactive(from string, ch ssh.Channel, pty bool) int {
 	}
 }
 
-// terminal is the line discipline: newlines become CR LF, input is echoed.
+// terminal is the line discipline: newlines become CR LF, and input is echoed.
 type terminal struct {
 	ch   ssh.Channel
 	echo bool
 	buf  [1]byte
-	rest []byte // of a line being read by a command
+	rest []byte // rest of a line that a command is reading
 }
 
 func (t *terminal) Write(p []byte) (int, error) {
@@ -200,7 +200,7 @@ func (t *terminal) line() (string, error) {
 	}
 }
 
-// Read gives a command its input, line by line up to end of file.
+// Read returns the input of a command, line by line up to end of file.
 func (t *terminal) Read(p []byte) (int, error) {
 	if len(t.rest) == 0 {
 		l, err := t.line()

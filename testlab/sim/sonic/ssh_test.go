@@ -39,7 +39,7 @@ type box struct {
 	c *ssh.Client
 }
 
-// run executes a command and returns its output, errors included, and status.
+// run executes a command and returns its output, including errors, and its status.
 func (b box) run(cmd, stdin string) (string, int) {
 	b.t.Helper()
 	sess, err := b.c.NewSession()
@@ -165,7 +165,7 @@ func TestConfigCommands(t *testing.T) {
 	ok("sudo config checkpoint before", "", "Checkpoint created successfully.\n")
 	ok("sudo config list-checkpoints", "", "[\n    \"before\"\n]\n")
 
-	// load: merged, unchecked, no flap, the daemons react, not saved.
+	// load merges without checks or flaps; the daemons react, and nothing is saved.
 	saved := string(s.Saved())
 	ok("cat > /tmp/l.json", `{"PORT_QOS_MAP":{"Ethernet0":{"pfc_enable":"2"}},"QUEUE":{"Ethernet0|3":{"scheduler":"dangling"}}}`, "")
 	ok("sudo config load -y /tmp/l.json", "", "--write-to-db\n")
@@ -176,7 +176,7 @@ func TestConfigCommands(t *testing.T) {
 	if len(s.Flaps()) != 0 || string(s.Saved()) != saved {
 		t.Error("load flapped or saved")
 	}
-	// Now the configuration is invalid: every patch fails.
+	// Now the configuration is invalid, and every patch fails.
 	refused("sudo config apply-patch /dev/stdin", "[]", "Data Loading Failed\nfailed to parse data tree: Leafref")
 	ok("sudo config rollback before", "", "Config rolled back successfully.\n")
 	if s.Flaps()["Ethernet0"] == 0 || s.Config()["QUEUE"]["Ethernet0|3"]["scheduler"] != "scheduler.1" {

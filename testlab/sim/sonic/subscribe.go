@@ -12,11 +12,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// subscription is one that is held. The switch's mu guards it.
+// subscription is an active subscription. The switch's mu guards it.
 type subscription struct {
 	paths   map[string]*gnmi.Path // by table
 	changes []rowChange
-	wake    chan struct{} // of one; is called for each change
+	wake    chan struct{} // has a buffer of one; notified of each change
 }
 
 type rowChange struct {
@@ -24,16 +24,16 @@ type rowChange struct {
 	doc        map[string]any
 }
 
-// Subscriptions is how many subscriptions are held: sessions of clients that
-// stay.
+// Subscriptions returns the number of active subscriptions, that is, of clients that stay
+// connected.
 func (s *Switch) Subscriptions() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.subs)
 }
 
-// tell puts a row that was changed before those who subscribed to its table; one
-// that was removed is empty. The caller holds mu.
+// tell passes a changed row to the subscribers of its table; a removed row is empty. The caller
+// holds mu.
 func (s *Switch) tell(table, key string, r row) {
 	for sub := range s.subs {
 		if sub.paths[table] == nil {
@@ -47,11 +47,10 @@ func (s *Switch) tell(table, key string, r row) {
 	}
 }
 
-// Subscribe serves tables of CONFIG_DB by the older addressing, as they change:
-// first each table as it is, then that this is all, then each row that changes.
-// It refuses the requests that sonic-gnmi gnmi_server/client_subscribe.go and
-// sonic_data_client/db_client.go refuse, in the same way; other databases but
-// COUNTERS_DB, rows, fields and samples of CONFIG_DB are left out.
+// Subscribe streams changes of CONFIG_DB tables in the older addressing: first each table as it is,
+// then a sync response, then each row that changes. It rejects the same requests as sonic-gnmi
+// gnmi_server/client_subscribe.go and sonic_data_client/db_client.go, in the same way. Of other
+// databases it supports only COUNTERS_DB, and of CONFIG_DB neither rows, fields nor samples.
 func (g *gnmiServer) Subscribe(stream gnmi.GNMI_SubscribeServer) error {
 	if err := g.enter(stream.Context()); err != nil {
 		return err
@@ -81,7 +80,7 @@ func (g *gnmiServer) Subscribe(stream gnmi.GNMI_SubscribeServer) error {
 	gone := make(chan struct{})
 	g.s.wg.Go(func() { // ends with the stream
 		defer close(gone)
-		_, _ = stream.Recv() // the client has nothing more to say: it ended
+		_, _ = stream.Recv() // the client sends nothing more; an error means that it is gone
 	})
 	for {
 		for _, r := range g.s.news(sub, list.GetPrefix()) {
@@ -102,12 +101,12 @@ func (g *gnmiServer) Subscribe(stream gnmi.GNMI_SubscribeServer) error {
 // countersDB is the database whose counters are sampled.
 const countersDB = "COUNTERS_DB"
 
-// leastInterval is the shortest between two samples (sonic-gnmi
+// leastInterval is the minimum interval between two samples (sonic-gnmi
 // sonic_data_client/db_client.go MinSampleInterval).
 const leastInterval = time.Second
 
-// sample serves paths of COUNTERS_DB at intervals. A path that is not there ends the
-// subscription from 202605 on; before, nothing is sent of it.
+// sample serves paths of COUNTERS_DB at intervals. A path that does not exist ends the subscription
+// from 202605 on; before, nothing is sent for it.
 func (s *Switch) sample(stream gnmi.GNMI_SubscribeServer, list *gnmi.SubscriptionList) error {
 	if m := list.GetMode(); m != gnmi.SubscriptionList_STREAM {
 		return status.Errorf(codes.Unimplemented, "the simulator has no subscriptions of %s that are %s", countersDB, m)
@@ -136,7 +135,7 @@ func (s *Switch) sample(stream gnmi.GNMI_SubscribeServer, list *gnmi.Subscriptio
 	})
 }
 
-// subscribe takes a subscription in.
+// subscribe adds a subscription.
 func (s *Switch) subscribe(list *gnmi.SubscriptionList) (*subscription, error) {
 	target := list.GetPrefix().GetTarget()
 	switch {
@@ -184,8 +183,8 @@ func (s *Switch) unsubscribe(sub *subscription) {
 	delete(s.subs, sub)
 }
 
-// news is what a subscription was not told yet. A change without a table is the
-// end of what there was at the beginning, one without a key a whole table.
+// news returns the changes that were not sent yet. A change without a table marks the end of the
+// initial state; a change without a key is a whole table.
 func (s *Switch) news(sub *subscription, prefix *gnmi.Path) (out []*gnmi.SubscribeResponse) {
 	s.mu.Lock()
 	changes := sub.changes

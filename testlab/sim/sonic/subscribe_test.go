@@ -26,14 +26,14 @@ func (c *client) subscribe(l *gnmi.SubscriptionList) gnmi.GNMI_SubscribeClient {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if err := st.Send(&gnmi.SubscribeRequest{Request: &gnmi.SubscribeRequest_Subscribe{Subscribe: l}}); err != nil && !errors.Is(err, io.EOF) { // refused already
+	if err := st.Send(&gnmi.SubscribeRequest{Request: &gnmi.SubscribeRequest_Subscribe{Subscribe: l}}); err != nil && !errors.Is(err, io.EOF) { // already rejected
 		c.t.Fatal(err)
 	}
 	return st
 }
 
-// The tables come first, then the mark that this is all, then rows as they change;
-// rows of other tables do not.
+// The tables come first, then the sync response, then rows as they change; rows of other tables are
+// not sent.
 func TestSubscribe(t *testing.T) {
 	s := start(t, Options{})
 	c := dial(t, s)
@@ -70,7 +70,7 @@ func TestSubscribe(t *testing.T) {
 	}
 	s.SetRow("QUEUE", "Ethernet0|3", map[string]string{"scheduler": "x"})
 	s.SetDBRow("CONFIG_DB", "PORT", "Ethernet8", map[string]string{"mtu": "1500"})
-	s.SetDBRow("CONFIG_DB", "PORT", "Ethernet8", map[string]string{"mtu": "1500"}) // is no change
+	s.SetDBRow("CONFIG_DB", "PORT", "Ethernet8", map[string]string{"mtu": "1500"}) // no change
 	s.DelRow("PORT", "Ethernet16")
 	if table, doc := rows(); table != "PORT" || len(doc) != 1 || doc["Ethernet8"]["mtu"] != "1500" {
 		t.Errorf("the change reads %s %v", table, doc)
@@ -89,7 +89,7 @@ func TestSubscribe(t *testing.T) {
 	}
 }
 
-// sampled is a subscription to one path of COUNTERS_DB.
+// sampled returns a subscription to one path of COUNTERS_DB.
 func sampled(each time.Duration, path ...string) *gnmi.SubscriptionList {
 	return &gnmi.SubscriptionList{Prefix: &gnmi.Path{Target: "COUNTERS_DB"}, Encoding: gnmi.Encoding_JSON_IETF,
 		Subscription: []*gnmi.Subscription{{Path: gpath("", path...), Mode: gnmi.SubscriptionMode_SAMPLE, SampleInterval: uint64(each)}}}

@@ -32,7 +32,7 @@ func (s *Switch) prepareTLS() error {
 	return nil
 }
 
-// HostKeyLine is the known_hosts line of the SSH server, "" where there is none.
+// HostKeyLine returns the known_hosts line of the SSH server, "" if there is none.
 func (s *Switch) HostKeyLine() string {
 	if s.hostKey == nil || s.sshLn == nil {
 		return ""

@@ -19,16 +19,16 @@ const (
 
 var illegalRemovals = []string{"/PFC_WD/GLOBAL", "/PFC_WD/GLOBAL/POLL_INTERVAL", "/LOOPBACK_INTERFACE/Loopback0"}
 
-// scenario is one rule of a table: operations on fields, on ASICs.
+// scenario is one rule of a table: the operations allowed on fields, by ASIC.
 type scenario struct {
 	fields []string
 	ops    []string
-	// never are ASICs with an empty date; only, where set, are the sole ASICs.
+	// never lists ASICs with an empty date; only, if set, lists the sole allowed ASICs.
 	never, only []string
 }
 
-// asicsOf are the ids that a release's rules list. The common ones are read
-// from the file; in which branch the newer ones arrive is not verified.
+// asicsOf returns the IDs in the rules of a release. The common ones are taken from the file; it is
+// not verified in which branch the newer ones appeared.
 func asicsOf(rel int) []string {
 	l := []string{"spc1", "spc2", "spc3", "spc4", "td2", "td3", "th", "th2", "th3", "th4", "th5", "j2c+", "cisco-8000"}
 	if rel >= r202411 {
@@ -40,8 +40,7 @@ func asicsOf(rel int) []string {
 	return l
 }
 
-// updaterASIC is the chip as this release's lists know the hwsku; "" for
-// unknown.
+// updaterASIC returns the chip of the hwsku according to this release's lists; "" if unknown.
 func (s *Switch) updaterASIC() string {
 	if m := s.o.Model; m != nil && m.GCUSince != "" && m.GCU == s.o.ASIC {
 		if since, err := releaseIndex(m.GCUSince); err == nil && s.rel < since {
@@ -51,8 +50,8 @@ func (s *Switch) updaterASIC() string {
 	return s.o.ASIC
 }
 
-// checkFieldOps returns the refusal of the first operation of the minimal
-// difference that no rule allows, or "".
+// checkFieldOps returns the error for the first operation of the minimal difference that no rule
+// allows, "" if there is none.
 func (s *Switch) checkFieldOps(old, target map[string]any) string {
 	for _, o := range minimalDiff(old, target) {
 		if o.op == "remove" && slices.Contains(illegalRemovals, o.path) {
@@ -113,9 +112,9 @@ func (s *Switch) fieldOpAllowed(parts []string, o patchOp) (string, bool) {
 	return "", true
 }
 
-// rdma is the common rule. With exact, path parts that hold a digit (ports,
-// generated profiles) are dropped and the rest must equal a listed field; else
-// only the last part counts.
+// rdma applies the common rule. With exact, path parts that contain a digit (ports, generated
+// profiles) are dropped and the rest must equal a listed field; otherwise only the last part
+// counts.
 func (s *Switch) rdma(parts []string, o patchOp, exact bool, rules ...scenario) bool {
 	asic := s.updaterASIC()
 	if asic == "" {
@@ -131,7 +130,7 @@ func (s *Switch) rdma(parts []string, o patchOp, exact bool, rules ...scenario) 
 	fields := []string{cleaned}
 	if m, ok := o.value.(map[string]any); ok && o.op != "move" {
 		fields = fields[:0]
-		for _, k := range sortedKeys(m) { // not lowered: GLOBAL/POLL_INTERVAL as a row never matches
+		for _, k := range sortedKeys(m) { // not lowercased: GLOBAL/POLL_INTERVAL as a row never matches
 			if cleaned != "" {
 				k = cleaned + "/" + k
 			}
@@ -155,7 +154,7 @@ func (s *Switch) rdma(parts []string, o patchOp, exact bool, rules ...scenario) 
 	return true
 }
 
-// portOpAllowed compares speed and fec with what STATE_DB says a port can do.
+// portOpAllowed compares speed and fec with the abilities of the port in STATE_DB.
 func (s *Switch) portOpAllowed(parts []string, o patchOp) bool {
 	if o.op == "remove" || o.op == "move" {
 		return true

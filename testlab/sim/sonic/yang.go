@@ -12,8 +12,7 @@ import (
 	"sync"
 )
 
-// yangError is a rule of the models that a configuration breaks. The first
-// line is all that most clients see.
+// yangError is a violation of the models. Most clients see only the first line.
 type yangError struct {
 	first string // "Data Loading Failed", ...
 	cause string // libyang's text
@@ -28,9 +27,9 @@ func (e *yangError) Error() string {
 
 // check is a type of the models.
 type check struct {
-	// fault returns "" for a good value and else what libyang says of it.
+	// fault returns "" for a valid value, else libyang's error.
 	fault func(v string) string
-	// yang is the type as a model states it: its name, or a union, and what restricts it.
+	// yang is the type in a model: its name or a union. subs are its restrictions.
 	yang string
 	subs []string
 }
@@ -38,12 +37,12 @@ type check struct {
 // leaf is a field of an entry.
 type leaf struct {
 	check check
-	// refs are tables of which one must hold the value as an entry; literal is
-	// accepted besides.
+	// refs are the tables of which one must contain the value as an entry; the value literal is
+	// accepted as well.
 	refs    []string
 	literal string
-	// list wants a JSON array; text also takes a comma string (or only that
-	// string reaches the daemons).
+	// list requires a JSON array; text also accepts a comma-separated string (or only that string
+	// reaches the daemons).
 	list, text bool
 	mandatory  bool
 	def        string // a default that takes part in reference checks
@@ -52,17 +51,17 @@ type leaf struct {
 // model is one table of one release.
 type model struct {
 	module string
-	// keys are the checks of the parts of an entry's name.
+	// keys are the checks for the parts of an entry's name.
 	keys []leaf
-	// fields of an entry; nil with fieldKey set for a table whose field names
-	// are data.
+	// fields are the fields of an entry; nil, with fieldKey set, for a table whose field names are
+	// data.
 	fields     map[string]leaf
 	fieldKey   *leaf
 	fieldValue leaf
-	// entries names the only entries a table may have, with fields of their own.
+	// entries lists the only entries a table may have, each with its own fields.
 	entries map[string]map[string]leaf
 	must    func(c *yangCheck, key string, e map[string]any) string
-	// musts is what must judges, as a model states it of an entry.
+	// musts holds the must statements of a model that the function must implements.
 	musts []string
 	// loose tables have a model that is not checked in depth here.
 	loose bool
@@ -73,11 +72,11 @@ type yangCheck struct {
 	rel    int
 	doc    map[string]any
 	models map[string]*model
-	// brief is a check of whether there is a fault, in any order and without its place.
+	// brief checks only whether there is a violation, in any order and without its place.
 	brief bool
 }
 
-// inOrder yields the keys of what is checked: sorted, unless the check is brief.
+// inOrder yields the keys to check: sorted, unless the check is brief.
 func inOrder[V any](c *yangCheck, m map[string]V, sorted func(map[string]V) []string) iter.Seq[string] {
 	if c.brief {
 		return maps.Keys(m)
@@ -96,8 +95,7 @@ func modelsOf(rel int) map[string]*model {
 	return c.m
 }
 
-// validate checks a whole configuration as the box's loader does; it stops at
-// the first fault.
+// validate checks a whole configuration like the switch's loader; it stops at the first violation.
 func validate(doc map[string]any, rel int) *yangError {
 	c := &yangCheck{rel: rel, doc: doc, models: modelsOf(rel), brief: true}
 	if c.tables() != nil {
@@ -205,7 +203,7 @@ func (c *yangCheck) entry(table string, m *model, key string, v any) *yangError 
 	return nil
 }
 
-// keysOf: on a VOQ chassis queues are named by host and ASIC as well.
+// keysOf returns the keys of a table: on a VOQ chassis, names of queues include host and ASIC.
 func (c *yangCheck) keysOf(table string, m *model) []leaf {
 	if (table == "QUEUE" || table == "BUFFER_QUEUE") && c.metadata("switch_type") == "voq" {
 		return append([]leaf{{check: length(1, 63)}, {check: pattern(`[Aa][Ss][Ii][Cc][0-9]{1,2}`)}, {check: length(1, 128)}}, m.keys[1:]...)
@@ -313,14 +311,14 @@ func (c *yangCheck) refFault(l leaf, v string) bool {
 	return true
 }
 
-// sharesLanes are the platforms whose published layouts use a lane twice, which the
-// config updater lets pass; the value is the first release that does
-// (sonic-utilities generic_config_updater/gu_common.py, validate_lanes).
+// sharesLanes lists the platforms whose published layouts use a lane twice and whose config updater
+// accepts that, with the first release that does (sonic-utilities
+// generic_config_updater/gu_common.py, validate_lanes).
 var sharesLanes = map[string]int{
 	"x86_64-arista_7050cx3_32s": 0, "x86_64-dellemc_s5232f_c3538-r0": 0, "x86_64-arista_7050cx3_32c": r202505,
 }
 
-// lanes is the extra rule of the config updater: every lane once.
+// lanes implements the extra rule of the config updater: every lane may be used only once.
 func (c *yangCheck) lanes() *yangError {
 	meta, _ := c.doc["DEVICE_METADATA"].(map[string]any)
 	host, _ := meta["localhost"].(map[string]any)
@@ -344,7 +342,7 @@ func (c *yangCheck) lanes() *yangError {
 	return nil
 }
 
-// number reads a field for a must rule; false where it is absent or no number.
+// number parses a field for a must rule; false if it is absent or not a number.
 func number(e map[string]any, field string) (uint64, bool) {
 	v, ok := e[field]
 	if !ok {
@@ -354,7 +352,7 @@ func number(e map[string]any, field string) (uint64, bool) {
 	return n, err == nil
 }
 
-// The checks of types.
+// Constructors for checks of types.
 
 func pattern(re string, msg ...string) check {
 	r := regexp.MustCompile(`^(?:` + re + `)$`)
@@ -428,7 +426,7 @@ func integer(lo int64, hi uint64, msg ...string) check {
 
 var anyText = check{func(string) string { return "" }, "string", nil}
 
-// allOf is a type with the restrictions of several.
+// allOf returns a type with the restrictions of all given types.
 func allOf(checks ...check) check {
 	c := check{func(v string) string {
 		for _, c := range checks {
@@ -460,7 +458,7 @@ func either(checks ...check) check {
 	return c
 }
 
-// statement is a type as a model states it.
+// statement returns the type statement of a model.
 func (c check) statement() string {
 	if len(c.subs) == 0 {
 		return "type " + c.yang + ";"

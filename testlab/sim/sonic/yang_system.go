@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// addSystem adds the tables around QoS: ports, the device, counters, gNMI.
+// addSystem adds the tables not related to QoS: ports, the device, counters, gNMI.
 func addSystem(m map[string]*model, rel int) {
 	m["PORT"] = &model{module: "sonic-port", keys: []leaf{{check: length(1, 128)}}, fields: portFields(rel), must: mustPort}
 	m["DEVICE_METADATA"] = &model{module: "sonic-device_metadata", entries: map[string]map[string]leaf{"localhost": metadataFields(rel)}}

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// The rules below are those of sonic-buildimage
-// src/sonic-yang-models/yang-models, per branch.
+// The rules below are taken from sonic-buildimage src/sonic-yang-models/yang-models, for each
+// branch.
 
 var (
 	boolean  = oneOf("true", "false")
@@ -32,8 +32,8 @@ func leaves(c check, names ...string) map[string]leaf {
 	return m
 }
 
-// looseTables are taken to have a model, in every branch alike; what is in
-// them is not checked in depth.
+// looseTables are assumed to have a model, the same in every branch; their contents are not checked
+// in depth.
 var looseTables = []string{
 	"AAA", "ACL_RULE", "ACL_TABLE", "ACL_TABLE_TYPE", "AUTO_TECHSUPPORT", "AUTO_TECHSUPPORT_FEATURE",
 	"BANNER_MESSAGE", "BGP_DEVICE_GLOBAL", "BGP_GLOBALS", "BGP_INTERNAL_NEIGHBOR", "BGP_MONITORS", "BGP_NEIGHBOR",
@@ -132,7 +132,7 @@ func addScheduling(m map[string]*model, rel int) {
 
 var colours = []string{"green", "yellow", "red"}
 
-// portMaps are the map fields of PORT_QOS_MAP and the tables they name.
+// portMaps gives the map fields of PORT_QOS_MAP and the tables that they refer to.
 var portMaps = map[string]string{
 	"dscp_to_tc_map": "DSCP_TO_TC_MAP", "dot1p_to_tc_map": "DOT1P_TO_TC_MAP", "tc_to_queue_map": "TC_TO_QUEUE_MAP",
 	"tc_to_pg_map": "TC_TO_PRIORITY_GROUP_MAP", "pfc_to_queue_map": "MAP_PFC_PRIORITY_TO_QUEUE",

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Models returns the YANG models of the image of a release, by name of a file, for
-// [Options].Models: what this simulator judges in depth, and nothing of the tables that it
-// takes as they are. They are one module, where an image has one for each table.
+// Models returns the YANG models of the image of a release, by file name, for [Options].Models.
+// They contain the rules that this simulator checks in depth, and none of the tables that it
+// accepts unchecked. They form a single module, whereas a real image has one for each table.
 func Models(release string) map[string][]byte {
 	rel, err := releaseIndex(release)
 	if err != nil {
@@ -106,7 +106,7 @@ func (w *moduleWriter) leaf(name string, l leaf) {
 	w.close()
 }
 
-// typeOf is the type of a leaf, of which one that refers to a table without a model is any
+// typeOf returns the type of a leaf. A leaf that refers to a table without a model is treated as
 // text.
 func (w *moduleWriter) typeOf(l leaf) check {
 	if len(l.refs) == 0 || slices.ContainsFunc(l.refs, func(t string) bool { return w.models[t] == nil || w.models[t].loose }) {

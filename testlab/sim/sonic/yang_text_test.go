@@ -6,7 +6,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/sonic/yang"
 )
 
-// TestModelsSayWhatIsJudged: what the models of an image say is what its updater takes.
+// TestModelsSayWhatIsJudged: the models of an image accept exactly what its updater accepts.
 func TestModelsSayWhatIsJudged(t *testing.T) {
 	for rel, name := range Releases {
 		m, err := yang.LoadFiles(name, Models(name))
