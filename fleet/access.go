@@ -26,38 +26,38 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/remote"
 )
 
-// Access reaches the devices of a fabric. Secrets are resolved once, and known_hosts
-// files read once, for all of them. The zero value goes where the intent says; do
-// not copy it once it was used.
+// Access connects to the devices of a fabric. It resolves each secret and reads each
+// known_hosts file once for all devices. The zero value uses the addresses of the intent. Do
+// not copy an Access after first use.
 type Access struct {
-	// Scale stretches the times of the gate, and those in which devices update their
-	// counters; 0 is 1. A lab has a small one.
+	// Scale multiplies the times of the gate and the assumed update intervals of the devices'
+	// counters; 0 is 1. A lab uses a small value.
 	Scale float64
 
-	// At returns where a device is instead of where the intent says; nil is for none.
+	// At returns the address of a device in place of the intent's; may be nil.
 	At func(device string) (Address, error)
-	// Sudo is how root is had on a host: "none", "nopassword", "password" or "",
-	// which is none for root and nopassword for others.
+	// Sudo is how to become root on a host: "none", "nopassword", "password", or "", which is
+	// "none" for user root and "nopassword" for others.
 	Sudo string
-	// Images is a folder for what devices of one image have alike and is read once, "" for
+	// Images is a folder that caches data shared by all devices with the same image; "" for
 	// none.
 	Images string
-	// Workers is how many devices are worked on at a time at most, which bounds the answers
-	// of each; 0 is one.
+	// Workers is the maximum number of devices worked on at a time. The maximum size of an
+	// answer of a device depends on it; 0 is one.
 	Workers int
-	// Log records what is said to devices; nil is for nothing.
+	// Log records the traffic with devices; may be nil.
 	Log *trace.Log
-	// Dial connects to devices; nil is the network of this machine.
+	// Dial connects to devices; nil uses the network of this machine.
 	Dial netx.Dialer
 	// Policy is what the intent may use; nil is [secret.Usual] for the environment.
 	Policy *secret.Policy
-	// AcceptIdentity names devices that are written to even if they show another identity than
-	// the intent states or an earlier run recorded.
+	// AcceptIdentity names devices that may be written to even if their identity differs from
+	// the intent or from the record of an earlier run.
 	AcceptIdentity []string
-	// Local says that the one host of the call is the machine that the program runs on.
+	// Local is set if the only host of the call is this machine.
 	Local bool
-	// CutOff allows a host to take down the port that carries its only management path,
-	// other than that to Peer, from which a Local one is managed.
+	// CutOff allows a host to take down the port that carries its only management path.
+	// Peer is the address from which a Local host is managed; its path is never taken down.
 	CutOff bool
 	Peer   netip.Addr
 
@@ -66,26 +66,26 @@ type Access struct {
 	hosts   map[string]*ssh.KnownHosts
 }
 
-// Address is where a device of a lab answers, and how its clients log in.
+// Address holds the addresses of a device in a lab and its credentials.
 type Address struct {
-	GNMI, SSH      string // a host has no gNMI
+	GNMI, SSH      string // GNMI is "" for a host
 	Username       string
 	Password       string
-	CA, KnownHosts string // files
+	CA, KnownHosts string // file names
 	// Program is copied to a host in place of this program.
 	Program string
 }
 
-// rpcTimeout bounds a read of one device. The whole CONFIG_DB of a large
+// rpcTimeout is the timeout of one read from a device. Reading the whole CONFIG_DB of a large
 // switch takes a second or two.
 const rpcTimeout = 20 * time.Second
 
-// Switch makes the driver of a switch.
+// Switch returns a driver for a switch.
 func (a *Access) Switch(ctx context.Context, sw *intent.Switch) (drivers.Driver, error) {
 	return a.open(ctx, sw, false)
 }
 
-// open makes the driver of a switch, to which nothing is written where it only reads.
+// open returns a driver for a switch; with reads, the driver must only read.
 func (a *Access) open(ctx context.Context, sw *intent.Switch, reads bool) (drivers.Driver, error) {
 	t, err := a.target(ctx, sw)
 	if err != nil {
@@ -101,7 +101,7 @@ func (a *Access) open(ctx context.Context, sw *intent.Switch, reads bool) (drive
 	return Systems.Open(t)
 }
 
-// target resolves how a switch is reached.
+// target resolves the addresses and credentials of a switch.
 func (a *Access) target(ctx context.Context, sw *intent.Switch) (drivers.Target, error) {
 	t := drivers.Target{Name: sw.Name, OS: sw.OS, Release: sw.Release.V, Model: sw.Model.V, Write: sw.Write.V, Images: a.Images}
 	if a.At != nil {
@@ -136,7 +136,7 @@ func (a *Access) target(ctx context.Context, sw *intent.Switch) (drivers.Target,
 	return t, err
 }
 
-// ssh resolves how a device is reached over SSH.
+// ssh resolves the address and credentials of a device for SSH.
 func (a *Access) ssh(ctx context.Context, s intent.SSH) (*ssh.Config, error) {
 	user, pass, err := a.login(ctx, s.Username.V, s.Password.V)
 	if err != nil {
@@ -157,8 +157,8 @@ func (a *Access) sshAt(at Address) (*ssh.Config, error) {
 	return &ssh.Config{Address: at.SSH, User: at.Username, Password: secret.Secret(at.Password), Hosts: hosts, Dial: a.Dial}, nil
 }
 
-// Lacks says what a host needs before it can be reached: "address", "user name" of SSH,
-// or "" for nothing. With At and Local each can be.
+// Lacks returns what the intent must still state before a host can be reached: "address" or
+// "user name" (of SSH), or "" for nothing. With At or Local it is always "".
 func (a *Access) Lacks(h *intent.Host) string {
 	switch {
 	case a.Local || a.At != nil:
@@ -170,8 +170,8 @@ func (a *Access) Lacks(h *intent.Host) string {
 	return ""
 }
 
-// Reachable returns the hosts that lack nothing, and a line for each thing that others
-// lack.
+// Reachable returns the hosts that can be reached, and a message about the others for each
+// setting that they lack.
 func (a *Access) Reachable(hosts []*intent.Host) (out []*intent.Host, without []string) {
 	var by ordered.Groups[string, string]
 	for _, h := range hosts {
@@ -191,8 +191,8 @@ func (a *Access) Reachable(hosts []*intent.Host) (out []*intent.Host, without []
 	return out, without
 }
 
-// OneHost leaves one host in the call, which must be reachable: that of a name, or with
-// "" the one that has the name of this machine.
+// OneHost reduces f.Hosts to the host with the given name, or if name is "" to the host with
+// the host name of this machine. It returns an error if that host cannot be reached.
 func (f *Fabric) OneHost(a *Access, name string) error {
 	h := f.Fabric().Host(name)
 	if name == "" {
@@ -224,7 +224,7 @@ func (f *Fabric) OneHost(a *Access, name string) error {
 	return nil
 }
 
-// SomeHost is an error where no host of the call can be reached.
+// SomeHost returns an error if no selected host can be reached.
 func (f *Fabric) SomeHost(a *Access) error {
 	switch reach, _ := a.Reachable(f.Hosts); {
 	case len(reach) > 0:
@@ -237,7 +237,7 @@ func (f *Fabric) SomeHost(a *Access) error {
 
 const wayIn = "give hosts an address and credentials.hosts, or run it on the host with --local"
 
-// host makes the driver of a host.
+// host returns a driver for a host.
 func (a *Access) host(f *intent.Fabric, h *intent.Host, desired *nic.Host) *host.Driver {
 	c := host.Config{
 		Name: h.Name, Desired: desired, Options: local.Options{CutOff: a.CutOff, Peer: a.Peer},
@@ -270,12 +270,12 @@ func (a *Access) connect(ctx context.Context, h *intent.Host) (host.Conn, error)
 	}
 	r, err := remote.Open(ctx, *cfg, opts)
 	if err != nil {
-		return nil, err // and no Conn that is a nil *remote.Host
+		return nil, err // not r: a Conn that holds a nil pointer is not nil
 	}
 	return r, nil
 }
 
-// hostSSH resolves how a host is reached.
+// hostSSH resolves the SSH address and credentials of a host.
 func (a *Access) hostSSH(ctx context.Context, h *intent.Host, o *remote.Options) (*ssh.Config, error) {
 	if a.At == nil {
 		if err := a.permitHost(h); err != nil {
@@ -291,15 +291,15 @@ func (a *Access) hostSSH(ctx context.Context, h *intent.Host, o *remote.Options)
 	return a.sshAt(at)
 }
 
-// Forget has secrets and known_hosts files read again: they may have been changed
-// since, where a read failed months after the first.
+// Forget makes Access read secrets and known_hosts files again. In a long-running process
+// they may have changed since the first read, so call Forget after a read of a device failed.
 func (a *Access) Forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.secrets, a.hosts = nil, nil
 }
 
-// login resolves the references to a user and a password; "" is "".
+// login resolves the references to a user name and a password; "" stays "".
 func (a *Access) login(ctx context.Context, username, password string) (user string, pass secret.Secret, err error) {
 	if username != "" {
 		if user, err = a.policy().Username(ctx, username); err != nil {
@@ -316,7 +316,7 @@ func (a *Access) knownHosts(path string) (*ssh.KnownHosts, error) {
 	return once(a, &a.hosts, path, ssh.LoadKnownHosts)
 }
 
-// once returns what read makes of a key, which is kept where that is no error.
+// once returns the result of read for a key, and caches it unless read failed.
 func once[T any](a *Access, had *map[string]T, key string, read func(string) (T, error)) (T, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -19,65 +19,66 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// RunOptions tune a run, an apply or a rollback.
+// RunOptions are the options of any run, apply or rollback.
 type RunOptions struct {
-	// Fabric is the intent that the devices are of.
+	// Fabric is the intent of the devices.
 	Fabric *intent.Fabric
-	// Store has the lock and the journals, by default [store.Dir] of [StateDir].
+	// Store holds the lock and the journals; by default [store.Dir] of [StateDir].
 	Store store.Store
-	// Workers is how many devices are read at a time before the first write, Writers
-	// how many are changed; 0 is one.
+	// Workers is how many devices are read at a time before the first write, Writers how
+	// many are changed at a time; 0 is one.
 	Workers, Writers int
-	// AppliedTimeout bounds the wait for the daemons of a device to take up
-	// what was written; 0 is 30 s.
+	// AppliedTimeout is how long to wait for the daemons of a device to apply what was
+	// written; 0 is 30 s.
 	AppliedTimeout time.Duration
-	// Keys say whose plans are believed; nil believes every file. For journals see
+	// Keys are the keys whose plans are trusted; nil trusts every file. For journals see
 	// [store.Signed].
 	Keys *keys.Ring
-	// Audit gets the audit log, an [AuditRecord] in JSON a line; nil keeps none.
+	// Audit receives the audit log, one [AuditRecord] in JSON per line; nil keeps none.
 	Audit io.Writer
-	// OutsideWindow writes outside of the maintenance windows of the intent, too.
+	// OutsideWindow allows writes outside the maintenance windows of the intent.
 	OutsideWindow bool
-	// Approver is asked before the first write; nil is a yes.
+	// Approver is asked before the first write; nil approves.
 	Approver Approver
-	// Now is the clock that the windows go by; nil is [time.Now].
+	// Now is the clock for the maintenance windows; nil is [time.Now].
 	Now func() time.Time
-	// Progress is called as the work goes on; nil is silence.
+	// Progress is called with each event; may be nil.
 	Progress Progress
-	// Gate looks at each wave of an apply before it is confirmed; nil is none.
+	// Gate checks each wave of an apply before it is confirmed; nil is no gate.
 	Gate *Gate
-	// DeviceLock takes the lock of a device before it is written to, and may wait for it.
-	// The lock is given back when the device is confirmed, reverted or left alone. nil is
-	// none: the lock of the fabric keeps other runs over it away.
+	// DeviceLock takes the lock of a device before the device is written to, and may wait for
+	// it. The lock is released when the device is confirmed, reverted or left alone. If nil,
+	// only the lock of the fabric keeps other runs away.
 	DeviceLock func(ctx context.Context, device string) (store.Lock, error)
 }
 
-// ApplyOptions tune an apply.
+// ApplyOptions are the options of [Apply].
 type ApplyOptions struct {
 	RunOptions
 	// Allow is the largest impact that the operator allows.
 	Allow qos.Impact
-	// SkipFailed carries out the rest of a plan in which devices could not be planned.
+	// SkipFailed applies the rest of a plan if some devices could not be planned.
 	SkipFailed bool
-	// SkipUnreachable leaves devices out that cannot be reached before the first write.
+	// SkipUnreachable leaves out devices that cannot be reached before the first write.
 	SkipUnreachable bool
-	// AcceptWarnings answers devices that ask before they go on with yes; otherwise such a
-	// device is not changed, and the run stops.
+	// AcceptWarnings answers yes to devices that ask before they continue. Without it, such a
+	// device is not changed and the run stops.
 	AcceptWarnings bool
-	// Confirm is asked once nothing forbids the plan, and before the approver; an error
-	// ends it. nil is a yes. As the answer may take hours, all devices are read again after it.
+	// Confirm is called once the plan has passed all checks, before the approver is asked. An
+	// error ends the run; nil confirms. All devices are read again afterwards, because the
+	// answer may take hours.
 	Confirm func() error
 }
 
-// Result is what became of the devices of a run.
+// Result holds the outcomes of the devices of a run.
 type Result struct {
-	Journal string // the path of the journal; "" where nothing was begun
-	// Continues is the run before it that did not come to its end and that this one went
-	// on with: both are rolled back together. "" for none.
+	Journal string // where the journal is stored; "" if the run did not begin
+	// Continues is the earlier, unfinished run that this run continued: both are rolled back
+	// together. "" for none.
 	Continues string
 	Outcomes  []Outcome
-	// Needs is the impact that would have to be allowed, where the run was refused
-	// for that.
+	// Needs is the impact that would have to be allowed, if the run was refused because of
+	// its impact.
 	Needs qos.Impact
 }
 
@@ -89,43 +90,42 @@ func (r *Result) count() map[State]int {
 	return n
 }
 
-// Failed reports whether a device is not as the run was to leave it.
+// Failed reports whether the run did not bring some device to its intended state.
 func (r *Result) Failed() bool {
 	return slices.ContainsFunc(r.Outcomes, func(o Outcome) bool { return !o.done() && o.State != Unchanged })
 }
 
-// InPart reports whether some devices are as the run was to leave them and others
-// are not, or one is in between.
+// InPart reports whether the run brought only some devices to their intended state, or left
+// one in between.
 func (r *Result) InPart() bool {
 	n := r.count()
 	return n[Partial]+n[Unsaved]+n[LeftOut] > 0 || r.Failed() && slices.ContainsFunc(r.Outcomes, Outcome.done)
 }
 
-// Wrote reports whether a device is not as it was before the run.
+// Wrote reports whether some device is not as it was before the run.
 func (r *Result) Wrote() bool {
 	return r.InPart() || slices.ContainsFunc(r.Outcomes, Outcome.done)
 }
 
-// Stopped reports whether the run changed some devices and did not come to others.
+// Stopped reports whether the run changed some devices and did not reach others.
 func (r *Result) Stopped() bool {
 	n := r.count()
 	return n[Skipped] > 0 && n[Applied] > 0
 }
 
-// done reports whether the run changed the device as it was to.
+// done reports whether the run changed the device as intended.
 func (o Outcome) done() bool {
 	return o.State == Applied || o.State == Restored || o.State == WasReset
 }
 
-// Apply carries out a plan: one that [Prepare] made of these devices, or one that
-// was saved, which must be one that this tool makes of their intent. The plan is
-// judged as a whole first: where one device cannot be changed as planned, none is.
+// Apply applies a plan: one that [Prepare] made for these devices, or a saved one, which must
+// be a plan that this tool makes from their intent. Apply first judges the plan as a whole: if
+// one device cannot be changed as planned, no device is changed.
 //
-// An error that is an [*Error] with the operation OpJudge says why nothing was
-// written, and the result, where there is one, says of which devices. With a nil
-// error the result says what became of each device; a run that stopped at one is no
-// error of Apply. Any other error comes from what surrounds the devices, such as the
-// journal.
+// An [*Error] with the operation OpJudge says why nothing was written; the result, if not
+// nil, then tells which devices are the reason. If the error is nil, the result has the
+// outcome of each device; it is not an error of Apply if the run stopped at a device. Any
+// other error is not about a device but, for example, about the journal.
 func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions) (_ *Result, err error) {
 	r := newRun(plan.Rollout.Interim.devices(devices), o.RunOptions)
 	if plan.Rollout.Interim != nil {
@@ -165,7 +165,7 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, r.journal.Close()) }()
-		// A plan that was made just now, without a question, needs no second look.
+		// Skip the check for a plan that was made just now, if nobody was asked meanwhile.
 		if !plan.fresh() || o.Confirm != nil || o.Approver != nil {
 			if refused, err := r.checkAll(ctx, plan, judged, o); err != nil {
 				return refused, err
@@ -196,11 +196,11 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 	return r.ended(outs, err)
 }
 
-// idle reports whether a run has nothing to do on a device, and nothing to look after.
+// idle reports whether a run has nothing to change and nothing to check on a device.
 func (r *run) idle(p planned) bool { return p.err != nil || p.empty && r.devices[p.name].Volatile }
 
-// waves are the devices of a plan in the order in which they are worked on: first those
-// that nothing is written to, then the waves of the rollout.
+// waves returns the devices of a plan in the order in which they are worked on: first the
+// devices that nothing is written to, then the waves of the rollout.
 func (p *PlanFile) waves() []Wave {
 	var idle Wave
 	in := map[string]bool{}
@@ -217,8 +217,8 @@ func (p *PlanFile) waves() []Wave {
 	return append([]Wave{idle}, p.Rollout.Waves...)
 }
 
-// isOf returns an error unless the plan is of this fabric, and of this version of
-// its intent.
+// isOf returns an error unless the plan was made for this fabric and this version of its
+// intent.
 func (p *PlanFile) isOf(f *intent.Fabric) error {
 	switch {
 	case p.Fabric != f.Name:
@@ -237,7 +237,7 @@ func (p *PlanFile) isOf(f *intent.Fabric) error {
 	return nil
 }
 
-// newRun makes a run that has not begun.
+// newRun returns a run that has not begun.
 func newRun(devices []Device, o RunOptions) *run {
 	r := &run{RunOptions: o.withDefaults(), devices: map[string]Device{}}
 	for _, d := range devices {
@@ -246,8 +246,8 @@ func newRun(devices []Device, o RunOptions) *run {
 	return r
 }
 
-// begin takes the lock and opens the journal of a run, or of the rollback of one. The run
-// works on devices; on those of idle there is nothing to do.
+// begin takes the lock and opens the journal of a run. of is the run to roll back; "" for an
+// apply. The run works on devices; there is nothing to do on those in idle.
 func (r *run) begin(of string, devices, idle []string) (err error) {
 	if r.id, err = newID(); err != nil {
 		return err
@@ -262,8 +262,8 @@ func (r *run) begin(of string, devices, idle []string) (err error) {
 	return nil
 }
 
-// newID names a run by the time to the millisecond, so that names sort as the runs came,
-// and enough chance that two never share one.
+// newID returns a name for a run: the time to the millisecond, so that names sort in the order
+// of the runs, and a random part, so that no two runs share a name.
 func newID() (string, error) {
 	var b [2]byte
 	if _, err := rand.Read(b[:]); err != nil {
@@ -273,7 +273,8 @@ func newID() (string, error) {
 	return fmt.Sprintf("%s%03d-%s", now.Format("20060102-150405"), now.Nanosecond()/1e6, hex.EncodeToString(b[:])), nil
 }
 
-// intentPath is where an intent is on this machine, "" where it came from elsewhere.
+// intentPath returns the absolute path of the first file of an intent; "" if the intent did not
+// come from a file.
 func intentPath(f *intent.Fabric) string {
 	if len(f.Files) == 0 {
 		return ""
@@ -284,10 +285,10 @@ func intentPath(f *intent.Fabric) string {
 	return ""
 }
 
-// ended ends a run. err is what kept it from a regular end.
+// ended ends a run and returns its result. err is the error, if any, that ended it early.
 func (r *run) ended(outs []Outcome, err error) (*Result, error) {
 	if errors.Is(err, errStopped) {
-		err = nil // the outcomes say where, and why
+		err = nil // the outcomes tell where and why it stopped
 	}
 	last := r.journal.verify()
 	if last == nil {

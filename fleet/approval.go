@@ -13,34 +13,34 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// Approver says yes or no to a run. Package approval has those of an intent.
+// Approver approves or rejects a run. Package approval implements those of an intent.
 type Approver interface {
-	// Approve returns nil for a yes. Any error is a no, with the reason as its text.
+	// Approve returns nil to approve. An error rejects the run, with the reason as its text.
 	Approve(ctx context.Context, r ApprovalRequest) error
-	// String names the approver in talk and in the audit log.
+	// String names the approver in messages and in the audit log.
 	String() string
 }
 
-// ApprovalRequest is what an approver decides on.
+// ApprovalRequest describes a run, or a wave of it, to an approver.
 type ApprovalRequest struct {
 	Fabric string `json:"fabric"`
-	// Digest identifies what is about to be done: that of the plan, as [PlanFile] has
-	// it, or of the undo records of the run that is rolled back.
+	// Digest identifies what is about to be done: the digest of the plan, see [PlanFile], or
+	// of the undo records of the run that is rolled back.
 	Digest string `json:"digest"`
 	// Of is the run that is rolled back; "" for an apply.
 	Of      string `json:"rolls_back,omitempty"`
-	Devices int    `json:"devices"` // that change
-	// Impact is the largest of the changes.
+	Devices int    `json:"devices"` // number of devices that change
+	// Impact is the largest impact of all changes.
 	Impact  string           `json:"impact"`
 	Changes []ApprovalChange `json:"changes"`
 	User    string           `json:"user"`
 	Host    string           `json:"host"`
-	// Gate is the one that each wave is to pass. OutsideWindow says that the run may write
-	// outside of the maintenance windows of the intent.
+	// Gate is the gate that each wave must pass. OutsideWindow is set if the run may write
+	// outside the maintenance windows of the intent.
 	Gate          GateMode `json:"gate,omitempty"`
 	OutsideWindow bool     `json:"outside_window,omitempty"`
-	// Wave is set where a run asks again between two waves: the number of the one that
-	// is next, from 2. Changes are then of that wave.
+	// Wave is set when a run asks again between two waves: the number of the next wave, from
+	// 2. Changes and Devices then cover only that wave.
 	Wave  int `json:"wave,omitempty"`
 	Waves int `json:"waves,omitempty"`
 }
@@ -61,7 +61,7 @@ func (q *ApprovalRequest) add(c ApprovalChange) {
 	q.Changes = append(q.Changes, c)
 }
 
-// request asks for the devices that a plan changes.
+// request returns the approval request for the devices that a plan changes.
 func (p *PlanFile) request(r *run) (ApprovalRequest, error) {
 	q, most := r.approvalRequest("", p.Digest), qos.ImpactNone
 	for _, d := range p.devices {
@@ -74,7 +74,7 @@ func (p *PlanFile) request(r *run) (ApprovalRequest, error) {
 	return q, nil
 }
 
-// request asks for the devices that a rollback restores.
+// request returns the approval request for the devices that a rollback restores.
 func (u *Undo) request(r *run) (ApprovalRequest, error) {
 	sum := sha256.New()
 	fmt.Fprintln(sum, u.ID)
@@ -97,8 +97,8 @@ func (u *Undo) request(r *run) (ApprovalRequest, error) {
 	return q, nil
 }
 
-// ask has the operator and then the approver say yes. Each answer may take hours, so
-// the windows are looked at again after it.
+// ask asks the operator for confirmation and then the approver. Each answer may take hours,
+// so ask checks the maintenance windows again after it.
 func (r *run) ask(ctx context.Context, confirm func() error, request func(*run) (ApprovalRequest, error)) error {
 	approve := func() error { return r.approve(ctx, request) }
 	for _, question := range []func() error{confirm, approve} {
@@ -135,7 +135,7 @@ func (r *run) approve(ctx context.Context, request func(*run) (ApprovalRequest, 
 	return nil
 }
 
-// approveWave asks the approver again, before any wave but the first.
+// approveWave asks the approver again before wave n of of, unless it is the first.
 func (r *run) approveWave(ctx context.Context, w Wave, n, of int) error {
 	if r.approved == "" || n < 2 {
 		return nil

@@ -11,21 +11,20 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
-// AuditRecord is a line of the audit log, in JSON: who did what to which device when,
-// and with what outcome.
+// AuditRecord is one line of the audit log, in JSON: who did what to which device, when, and
+// with what outcome.
 type AuditRecord struct {
 	Time   time.Time `json:"time"`
 	Event  string    `json:"event"` // "begin", "identity", "request", "device", "end"
 	Run    string    `json:"run"`
 	By     string    `json:"by"` // user@machine
 	Fabric string    `json:"fabric,omitempty"`
-	Intent string    `json:"intent,omitempty"` // hash of its files
-	// Plan is the digest of the plan that is carried out, Of the run that is rolled
-	// back.
+	Intent string    `json:"intent,omitempty"` // hash of the intent's files
+	// Plan is the digest of the plan that is applied, Of the run that is rolled back.
 	Plan  string `json:"plan,omitempty"`
 	Of    string `json:"of,omitempty"`
 	Allow string `json:"allow,omitempty"` // the largest impact that was allowed
-	// OutsideWindow says that the run may write outside of the maintenance windows.
+	// OutsideWindow is set if the run may write outside the maintenance windows.
 	OutsideWindow bool `json:"outside_window,omitempty"`
 	// ApprovedBy is the command or the host of the webhook that approved.
 	ApprovedBy string `json:"approved_by,omitempty"`
@@ -33,13 +32,14 @@ type AuditRecord struct {
 	Device  string `json:"device,omitempty"`
 	Via     string `json:"via,omitempty"`
 	Request string `json:"request,omitempty"`
-	I       int    `json:"i,omitempty"` // the number of the request, from 1, of N
+	I       int    `json:"i,omitempty"` // number of the request, from 1, out of N
 	N       int    `json:"n,omitempty"`
-	// Outcome is "done" or "failed" of a request, the state of a device, "accepted" of an identity.
+	// Outcome is "done" or "failed" for a request, the [State] for a device, and "accepted"
+	// for an identity.
 	Outcome string `json:"outcome,omitempty"`
 	Error   string `json:"error,omitempty"`
-	// Unit is that of the device of an "identity", which the operator accepted although it is
-	// not the one that the intent means; Error says why not.
+	// Unit is set for "identity": the unit of a device that the operator accepted although it
+	// is not the one that the intent means. Error explains why it is not.
 	Unit drivers.Unit `json:"unit,omitzero"`
 }
 
@@ -49,12 +49,13 @@ type audit struct {
 
 	mu   sync.Mutex
 	w    io.Writer
-	open map[string]AuditRecord // the request at work on each device
-	// accepted are the devices of which it has an "identity".
+	open map[string]AuditRecord // the current request of each device
+	// accepted holds the devices for which the log has an "identity".
 	accepted map[string]bool
 }
 
-// begin writes the first record, or says why the log cannot be written.
+// beginAudit starts the audit log of a run, if the run has one, with a "begin" record. of is
+// the run that is rolled back; "" for an apply.
 func (r *run) beginAudit(me store.Owner, of string) error {
 	if r.Audit == nil {
 		return nil
@@ -85,7 +86,8 @@ func (a *audit) write(rec AuditRecord) error {
 	return nil
 }
 
-// request takes in that a request begins, which says that the one before it is done.
+// request records that a request to a device begins, and so that the previous request is
+// done.
 func (a *audit) request(device string, s drivers.Step, i, n int) error {
 	if a == nil {
 		return nil
@@ -97,7 +99,7 @@ func (a *audit) request(device string, s drivers.Step, i, n int) error {
 	return err
 }
 
-// done writes the request at work on a device.
+// done writes the current request of a device with its outcome.
 func (a *audit) done(device, outcome, fault string) error {
 	rec, ok := a.open[device]
 	if !ok {
@@ -108,8 +110,8 @@ func (a *audit) done(device, outcome, fault string) error {
 	return a.write(rec)
 }
 
-// accept writes once for each device that the operator accepts it, and why it seems to be
-// another one.
+// accept writes, once per device, that the operator accepts the device, and why it seems to
+// be a different one.
 func (a *audit) accept(device, why string, unit drivers.Unit) error {
 	if a == nil {
 		return nil
@@ -123,7 +125,7 @@ func (a *audit) accept(device, why string, unit drivers.Unit) error {
 	return a.write(AuditRecord{Event: "identity", Device: device, Outcome: "accepted", Error: why, Unit: unit})
 }
 
-// device writes what became of a device.
+// device writes the outcome of a device.
 func (a *audit) device(out Outcome) error {
 	if a == nil {
 		return nil

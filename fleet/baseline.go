@@ -10,15 +10,16 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
-// maxBaseline bounds the file of a baseline: the reports of large fabrics have some
-// ten megabytes.
+// maxBaseline is the maximum size of a baseline file in bytes. Reports of large fabrics
+// have tens of megabytes.
 const maxBaseline = 128 << 20
 
-// baselineFormat is the version of a report that a baseline is read from.
+// baselineFormat is the report version that a baseline must have.
 const baselineFormat = 1
 
-// baseline reads an earlier window from the JSON report of a validation; nil for no
-// file. A report of another fabric, of another version, or without a window is refused.
+// baseline reads an earlier window from the JSON report of a validation; it returns nil if
+// file is "". It rejects a report on another fabric, of another version, or without a
+// window.
 func baseline(file, fabric string, window time.Duration) (*gate.Result, error) {
 	if file == "" {
 		return nil, nil
@@ -40,7 +41,7 @@ func baseline(file, fabric string, window time.Duration) (*gate.Result, error) {
 	return r, nil
 }
 
-// decodeBaseline reads the window of a report.
+// decodeBaseline decodes the window of a report.
 func decodeBaseline(b []byte, fabric string) (*gate.Result, error) {
 	var doc struct {
 		Format int              `json:"format"`

@@ -13,26 +13,26 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
-// CheckOptions add to the checks of an intent.
+// CheckOptions select additional checks of an intent.
 type CheckOptions struct {
-	// Configs are saved configurations to compare with the intent. Switches at the
-	// other ends of their links are taken to match it.
+	// Configs lists saved configurations to compare with the intent. Switches at the other
+	// ends of their links are assumed to match the intent.
 	Configs []Saved
-	// Topology is a file of links to compare those of the intent with; "" is none.
+	// Topology is a file of links to compare with those of the intent; "" is none.
 	Topology string
-	// Models are the YANG models that what is rendered is checked with.
+	// Models are YANG models to check the rendered configurations against.
 	Models Models
 }
 
-// Saved is a file with the configuration of a switch.
+// Saved is the file with the saved configuration of a switch.
 type Saved struct{ Switch, File string }
 
-// maxConfig bounds a saved configuration, in bytes: a config_db.json of 512
-// ports has about 2 MB.
+// maxConfig is the maximum size of a saved configuration in bytes. A config_db.json with
+// 512 ports has about 2 MB.
 const maxConfig = 64 << 20
 
-// Check checks an intent, without devices. Where some of its switches were picked,
-// findings are left out that do not concern them.
+// Check checks an intent without devices. If only some devices were selected, it leaves out
+// findings that do not concern the selected switches.
 func Check(ctx context.Context, f *Fabric, o CheckOptions) ([]validate.Finding, error) {
 	found, err := checkCables(f.Fabric(), o.Topology)
 	if err != nil {
@@ -127,13 +127,14 @@ func checkConfigs(f *Fabric, files []Saved) ([]validate.Finding, error) {
 	return run.Findings(time.Now()), nil
 }
 
-// plain is the configuration in what was saved or copied.
+// plain returns the configuration in saved or copied text; see [drivers.Plain].
 func plain(text []byte) []byte { return drivers.Plain(text) }
 
-// Models are the YANG models of the systems that have some, by name.
+// Models holds a check against YANG models for each system that has models, by the name of
+// the system.
 type Models map[string]func(*render.Device) []drivers.Violation
 
-// LoadModels reads a folder of YANG models. The notes say what of it cannot be used.
+// LoadModels reads a folder of YANG models. The notes list what in it cannot be used.
 func LoadModels(dir string) (m Models, notes []string, err error) {
 	m = Models{}
 	for _, s := range Systems {
@@ -149,7 +150,7 @@ func LoadModels(dir string) (m Models, notes []string, err error) {
 	return m, notes, nil
 }
 
-// Check compares what a switch should hold with the models of its system.
+// Check checks the desired configuration of a switch against the models of its system.
 func (m Models) Check(d *render.Device) (out []validate.Finding) {
 	check := m[d.Switch.OS]
 	if check == nil {

@@ -14,21 +14,21 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// Judged is what a saved configuration was found to be.
+// Judged summarizes a saved configuration that was checked.
 type Judged struct {
 	Name, OS, File string
 	Ports          int
-	// Lossless are the ports that pause, and Paused the priorities of any.
+	// Lossless is the number of ports with PFC, Paused the priorities with PFC on any port.
 	Lossless int
 	Paused   qos.PrioritySet
-	// Lines are those of QoS, and Unknown those of them that are not understood.
+	// Lines is the number of QoS lines, Unknown the number of those not understood.
 	Lines, Unknown int
-	// Doubt says why the file may be of another system; "" where it says its own.
+	// Doubt explains why the file may be from another operating system; "" if there is no doubt.
 	Doubt string
 }
 
-// String says what was looked at: "leaf1.cfg: eos, 32 ports, 28 lossless for priorities
-// {3}, 4 of 212 QoS lines not understood".
+// String returns the summary in one line, such as "leaf1.cfg: eos, 32 ports, 28 lossless
+// for priorities {3}, 4 of 212 QoS lines not understood".
 func (j Judged) String() string {
 	text := fmt.Sprintf("%s: %s, %s", j.File, j.OS, words.Count(j.Ports, "port"))
 	if j.Lossless == 0 {
@@ -45,9 +45,10 @@ func (j Judged) String() string {
 	return fmt.Sprintf("%s, %s understood", text, words.Count(j.Lines, "QoS line"))
 }
 
-// CheckSaved judges configurations by themselves, without an intent. Each is FILE,
-// NAME=FILE or NAME:OS=FILE; one without a name is called as it calls itself, else as
-// its file. An error is an [*OptionError] where an argument or its file is wrong.
+// CheckSaved checks saved configurations by themselves, without an intent. Each argument is
+// FILE, NAME=FILE or NAME:OS=FILE. Without NAME, the switch gets the host name in the
+// configuration, or else the name of the file. CheckSaved returns an [*OptionError] if an
+// argument or its file is wrong.
 func CheckSaved(ctx context.Context, args []string) ([]validate.Finding, []Judged, error) {
 	var cs []validate.Config
 	var looked []Judged
@@ -68,7 +69,7 @@ func CheckSaved(ctx context.Context, args []string) ([]validate.Finding, []Judge
 			return nil, nil, err
 		}
 		if taken[c.Name] && src.Name == "" {
-			c.Name = src.File // two that call themselves alike
+			c.Name = src.File // two configurations have the same host name
 		}
 		if taken[c.Name] {
 			return nil, nil, Wrong("config", "", "%s is named twice", c.Name)
@@ -79,7 +80,7 @@ func CheckSaved(ctx context.Context, args []string) ([]validate.Finding, []Judge
 	return validate.Alone(cs), looked, nil
 }
 
-// judged reads one configuration.
+// judged reads and summarizes one configuration.
 func judged(ctx context.Context, src Source) (c validate.Config, j Judged, err error) {
 	named := src.Name != ""
 	if !named {

@@ -24,53 +24,54 @@ import (
 // Device is a device of a fabric, a switch or a host.
 type Device struct {
 	Name, OS string
-	// Open makes its driver. It is called more than once, also side by side with
-	// those of other devices.
+	// Open creates the driver of the device. It is called more than once, and concurrently
+	// with the Open of other devices.
 	Open func(context.Context) (drivers.Driver, error)
-	// Desired works out what the device should hold.
+	// Desired computes the desired state of the device.
 	Desired func() drivers.Desired
-	// Policy bounds what may be disturbed at once.
+	// Policy limits what may be disturbed at once.
 	Policy drivers.Policy
-	// Timeout bounds a plan of the device, Revert a revert, also after Ctrl-C; 0 is
-	// two and 15 minutes.
+	// Timeout is the timeout of a plan of the device (0: 2 minutes), Revert that of a revert,
+	// also after Ctrl-C (0: 15 minutes).
 	Timeout, Revert time.Duration
-	// Volatile says that the device keeps no change pending and saves nothing, so
-	// that a run leaves it alone where its plan is empty.
+	// Volatile is set if the device has no pending changes and no saved configuration, so
+	// that a run can skip the device if its plan is empty.
 	Volatile bool
 
-	// explain adds to the steps what the device does not know: lines of the intent,
-	// notes. nil adds nothing.
+	// explain adds information to the steps that the driver does not have, such as lines of
+	// the intent and notes; may be nil.
 	explain func(drivers.Desired, *drivers.Steps)
-	// foresee returns what neighbours see of the device before a plan and after it, nil
-	// where that is not known, and notes of what the plan leaves wrong.
+	// foresee returns the settings that neighbours depend on, before and after a plan (nil if
+	// unknown), and notes about what the plan leaves wrong.
 	foresee func(context.Context, drivers.Driver, *drivers.Snapshot, drivers.Desired, *drivers.Steps) ([]order.State, []string)
-	// lacking are findings that say what no check can judge of the device; nil for none.
+	// lacking returns findings about what no check can judge on the device; may be nil.
 	lacking func(drivers.Desired) []validate.Finding
-	// fabric is the intent that the device is of; nil believes any device. isRight says that the
-	// operator accepts the device that answers, whatever it shows of itself.
+	// fabric is the intent of the device; if nil, any device that answers is accepted. isRight
+	// is set if the operator accepts the device that answers, whatever identity it shows.
 	fabric  *intent.Fabric
 	isRight bool
-	// interim is the device as an interim run is to leave it; nil where that is the same.
+	// interim returns the device with the desired state of an interim run; nil if that is
+	// the same.
 	interim func(*Interim) Device
 }
 
-// revertTime is the context of a revert, which does not end with the run, but when a lock of
-// the run is lost.
+// revertTime returns the context of a revert. It does not end with the run, but it ends when
+// a lock of the run is lost.
 func (d Device) revertTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	return fence.Outlive(ctx, cmp.Or(d.Revert, 15*time.Minute))
 }
 
-// The bounds of one host. A card takes its tool 20 seconds to read, and a host may
-// have eight; in a revert each port may wait a minute for its link, and firmware
-// takes minutes to write.
+// Timeouts of one host. Reading a card with its tool takes 20 seconds, and a host may have
+// eight cards. During a revert each port may wait a minute for its link, and writing
+// firmware takes minutes.
 const (
 	hostPlanTimeout   = agent.ReadTimeout + agent.PlanTimeout
 	hostRevertTimeout = 30 * time.Minute
 )
 
-// Devices returns the switches of a call and then its hosts. open is what the intent
-// leaves open on hosts, each with its places. [Access.Reaches] tells which hosts fail
-// for want of an address.
+// Devices returns the selected switches, then the selected hosts. open maps each setting
+// that the intent leaves open on hosts to the hosts and ports concerned. [Access.Reachable]
+// tells which hosts cannot be reached because the intent lacks an address or a user name.
 func (f *Fabric) Devices(a *Access) (devices []Device, open map[string][]string) {
 	devices, open = Switches(f.Compiler, f.Switches, a.Switch), map[string][]string{}
 	for _, h := range f.Hosts {
@@ -86,7 +87,7 @@ func (f *Fabric) Devices(a *Access) (devices []Device, open map[string][]string)
 	return devices, open
 }
 
-// host returns a host as a device, and what it should hold.
+// host returns a host as a device with the given desired state.
 func (f *Fabric) host(a *Access, h *intent.Host, desired *nic.Host) Device {
 	return Device{
 		Name: h.Name, OS: host.OS, Timeout: hostPlanTimeout, Revert: hostRevertTimeout, Volatile: true, fabric: f.Fabric(),
@@ -99,16 +100,16 @@ func (f *Fabric) host(a *Access, h *intent.Host, desired *nic.Host) Device {
 	}
 }
 
-// isOpen adds a setting that the intent leaves open on a host.
+// isOpen adds to open a setting that the intent leaves open on a host.
 func isOpen(open map[string][]string, host string, p nic.Problem) {
 	what := fmt.Sprintf("%s (%s)", p.What, p.Where)
 	open[what] = append(open[what], strings.TrimSpace(host+" "+p.Port))
 }
 
-// Switches returns the switches as devices. open makes a driver for a switch.
+// Switches returns the switches as devices. open creates the driver of a switch.
 func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.Context, *intent.Switch) (drivers.Driver, error)) []Device {
 	var out []Device
-	var bounds drivers.Policy // kept once for neighbours in the list that have the same
+	var bounds drivers.Policy // shared by consecutive switches with equal policies
 	for _, sw := range switches {
 		if p := policy(c.Fabric(), sw); !reflect.DeepEqual(p, bounds) {
 			bounds = p
@@ -141,8 +142,8 @@ func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.C
 	return out
 }
 
-// policy returns the bounds for one switch: the intent's, with the ports
-// towards other switches as uplinks.
+// policy returns the limits for one switch: those of the intent, with the ports to other
+// switches as uplinks.
 func policy(f *intent.Fabric, sw *intent.Switch) drivers.Policy {
 	p := drivers.Policy{PortGroup: f.Rollout.PortGroup.V}
 	for _, port := range sw.Ports {

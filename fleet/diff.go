@@ -13,25 +13,28 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// DeviceDiff is how what a device runs differs from what it should run, in its own words.
+// DeviceDiff is the difference between the running and the desired configuration of a
+// device, in native form.
 type DeviceDiff struct {
 	Device, OS string
-	// Running and Intended are the parts of the configuration that differ: lines of EOS and
-	// NX-OS, rows of SONiC, attributes of a host. What stands in something else is indented
-	// below it.
+	// Running and Intended are the differing parts of the configuration: lines of EOS and
+	// NX-OS, rows of SONiC, attributes of a host. Nested parts are indented below their
+	// parent.
 	Running, Intended string
-	// Blocked are differences that this tool cannot remove, and that are not in the text.
+	// Blocked lists differences that this tool cannot remove; Running and Intended do not
+	// contain them.
 	Blocked []Group
-	// Mistaken is that of [DevicePlan].
+	// Mistaken is the same as in [DevicePlan].
 	Mistaken string
-	// Err says why the device could not be compared; nothing else counts then.
+	// Err is why the device could not be compared; if it is set, ignore all other fields.
 	Err *Error
 }
 
 // Differs reports whether there is any difference.
 func (d *DeviceDiff) Differs() bool { return d.Running != d.Intended || len(d.Blocked) > 0 }
 
-// Diff compares the devices with the intent and emits each in their order, as [Plan] does.
+// Diff compares the devices with the intent and emits the differences of each, in the order
+// of the devices, as [Plan] does.
 func Diff(ctx context.Context, devices []Device, o PlanOptions, emit func(*DeviceDiff) error) error {
 	o.native = true
 	return Plan(ctx, devices, o, func(p *DevicePlan) error {
@@ -45,7 +48,7 @@ func Diff(ctx context.Context, devices []Device, o PlanOptions, emit func(*Devic
 	})
 }
 
-// diffed is a plan for [Diff].
+// diffed returns the plan of a device with only what [Diff] needs.
 func diffed(drv drivers.Driver, dev Device, snap *drivers.Snapshot, steps *drivers.Steps) (*DevicePlan, *Error) {
 	changes := steps.Changes
 	if saved, ok := drv.(*drivers.Saved); ok && saved.MayDerive {
@@ -67,8 +70,8 @@ func diffed(drv drivers.Driver, dev Device, snap *drivers.Snapshot, steps *drive
 	return d, nil
 }
 
-// remaining leaves out what a switch may derive from a configuration, and what therefore need
-// not be in a file.
+// remaining removes the blocked changes that need not be in a saved configuration because
+// the switch may derive the values from it.
 func remaining(drv *drivers.Saved, dev Device, snap *drivers.Snapshot, changes []qos.Change) []qos.Change {
 	desired, err := drivers.Want[*qos.Device](dev.Desired())
 	if err != nil {
@@ -82,7 +85,8 @@ func remaining(drv *drivers.Saved, dev Device, snap *drivers.Snapshot, changes [
 	return slices.DeleteFunc(slices.Clone(changes), func(c qos.Change) bool { return c.Blocked != "" && !left[c.Place()] })
 }
 
-// attributes are the changes that can be made as text: a port, and below it a value a line.
+// attributes returns the changes that can be made as text, old and new: for each port its
+// name, and below it one value per line.
 func attributes(changes []Group) (text [2]string) {
 	lines := map[string]*[2]strings.Builder{}
 	for _, g := range changes {
@@ -118,8 +122,8 @@ func attributes(changes []Group) (text [2]string) {
 	return text
 }
 
-// SavedDevices are the switches of the intent whose configurations are in files, as devices
-// that are not there.
+// SavedDevices returns devices for switches of the intent whose configurations are read from
+// files instead of the switches.
 func (f *Fabric) SavedDevices(files []Saved) ([]Device, error) {
 	var switches []*intent.Switch
 	text := map[string][]byte{}

@@ -2,8 +2,9 @@ package fleet
 
 import "github.com/roce-fabric/roce-fabric/fleet/store"
 
-// Disposable lists the journals of a store that no later run needs, oldest first. The newest
-// keep are needed, and each that says what was left on a device which no later run has settled.
+// Disposable lists the journals of a store that no later run needs, oldest first. It
+// retains the newest keep journals, and each journal of a run that left a device in a state
+// that no later run has settled.
 func Disposable(s store.Store, keep int) (out []store.ID, _ error) {
 	ids, err := newestFirst(s)
 	if err != nil || len(ids) <= keep {
@@ -11,10 +12,10 @@ func Disposable(s store.Store, keep int) (out []store.ID, _ error) {
 	}
 	h := &History{store: s, ids: ids}
 	if newest := h.run(0); newest == nil || newest.Of != "" && !newest.Ended {
-		return nil, nil // it cannot be read, or rolls back older ones
+		return nil, nil // the newest run cannot be read, or is an unfinished rollback of an older one
 	}
 	for n := len(ids) - 1; n >= max(keep, 1); n-- {
-		// One that cannot be read stays for people to look at.
+		// Retain a journal that cannot be read, so that someone can examine it.
 		if p, err := readPast(s, ids[n]); err == nil && h.settledSince(p) {
 			out = append(out, p.id)
 		}
@@ -22,8 +23,8 @@ func Disposable(s store.Store, keep int) (out []store.ID, _ error) {
 	return out, nil
 }
 
-// settledSince reports whether a run, or a later one, settled each device that the run may
-// have left something on.
+// settledSince reports whether each device on which run p may have left something was
+// settled by p or by a later run.
 func (h *History) settledSince(p *Past) bool {
 	for _, d := range p.Devices {
 		if d.settled() || d.State != "" && !d.touched && d.down == nil && d.raised == nil {

@@ -12,26 +12,26 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/hint"
 )
 
-// Op is the operation that an error came from.
+// Op is the operation that failed.
 type Op string
 
 // The operations.
 const (
 	OpConnect  Op = "connect"
-	OpRead     Op = "read"   // also to ask what the device is
-	OpSettle   Op = "settle" // wait until the device has done what it was sent
+	OpRead     Op = "read"   // read the state or the facts of a device
+	OpSettle   Op = "settle" // wait until the device has processed earlier writes
 	OpPlan     Op = "plan"
-	OpJudge    Op = "judge" // of a plan or an undo record, before the first write
+	OpJudge    Op = "judge" // judge a plan or an undo record before the first write
 	OpApply    Op = "apply"
 	OpVerify   Op = "verify" // read back, and compare with what is in force
 	OpConfirm  Op = "confirm"
-	OpGate     Op = "gate" // look at a wave and its surroundings, before it is confirmed
+	OpGate     Op = "gate" // check a wave and its neighbours before it is confirmed
 	OpSave     Op = "save"
 	OpRollback Op = "rollback"
 	OpJournal  Op = "journal"
 )
 
-// Kind says what went wrong; "" is anything else.
+// Kind classifies an error; "" is any other error.
 type Kind string
 
 // The kinds.
@@ -40,11 +40,11 @@ const (
 	KindAuth        Kind = "not-authorised"
 	KindIdentity    Kind = "identity"
 	KindUnsupported Kind = "unsupported"
-	KindTooLarge    Kind = "too-large" // an answer of the device
+	KindTooLarge    Kind = "too-large" // an answer of the device exceeds the limit
 	KindNoState     Kind = "no-state"
 	KindStale       Kind = "stale" // the device or the intent changed since the plan was made
 	KindRejected    Kind = "rejected"
-	KindNotReady    Kind = "not-ready" // the device would not put in force what it is sent
+	KindNotReady    Kind = "not-ready" // the device would not put changes in force
 	KindUnsaved     Kind = "unsaved"
 	KindPartial     Kind = "partial"
 	KindInterrupted Kind = "interrupted"
@@ -53,20 +53,20 @@ const (
 	KindNotPlanned  Kind = "no-plan"   // the device could not be planned
 	KindBlocked     Kind = "blocked"   // the plan has changes that cannot be made
 	KindImpact      Kind = "impact"    // the plan disturbs more than allowed
-	KindPlan        Kind = "plan"      // a plan that this tool does not make of the intent
-	KindUndo        Kind = "undo"      // an undo record that is not carried out
-	KindUnfit       Kind = "unfit"     // not as intended, for reasons that are no work for a run
-	KindMistaken    Kind = "mistaken"  // the device is another one of the intent
-	KindUntrusted   Kind = "untrusted" // a plan or journal that is not signed, or not with a known key
-	KindWindow      Kind = "window"    // outside of the maintenance windows
+	KindPlan        Kind = "plan"      // this tool would not make this plan from the intent
+	KindUndo        Kind = "undo"      // the undo record is not one that may be carried out
+	KindUnfit       Kind = "unfit"     // not as intended, for reasons that a run cannot fix
+	KindMistaken    Kind = "mistaken"  // the device is not the one that the intent means
+	KindUntrusted   Kind = "untrusted" // a plan or journal is not signed, or not with a known key
+	KindWindow      Kind = "window"    // outside the maintenance windows
 	KindRefused     Kind = "not-approved"
-	// A wave did not pass its gate, or showed too little to tell.
+	// A wave did not pass its gate, or the gate had too little data to decide.
 	KindGate         Kind = "gate"
 	KindInconclusive Kind = "inconclusive"
-	KindNoDevice     Kind = "no-device" // the device is not among those of the call
+	KindNoDevice     Kind = "no-device" // the device is not among the devices of the call
 )
 
-// kinds are the errors that stand for a kind, the more telling ones first.
+// kinds maps errors to kinds, the more specific ones first.
 var kinds = []struct {
 	is   error
 	kind Kind
@@ -78,7 +78,7 @@ var kinds = []struct {
 	{keys.ErrUnsigned, KindUntrusted}, {keys.ErrBad, KindUntrusted}, {keys.ErrUnknown, KindUntrusted},
 }
 
-// hints say what to do about a kind, where the error itself does not.
+// hints tells what to do about a kind of error that has no hint of its own.
 var hints = map[Kind]string{
 	KindStale:        "plan again, and look at what changed",
 	KindPlan:         "plan again: the plan was edited, or made under other conditions",
@@ -94,15 +94,15 @@ var hints = map[Kind]string{
 // Error is an error about one device, or about a run as a whole.
 type Error struct {
 	Device string `json:"device,omitempty"` // "" for the run as a whole
-	Text   string `json:"error,omitempty"`  // in one line, without the device
+	Text   string `json:"error,omitempty"`  // one line, without the name of the device
 	Op     Op     `json:"op,omitempty"`
 	Kind   Kind   `json:"kind,omitempty"`
-	Hint   string `json:"hint,omitempty"` // what to do about it
+	Hint   string `json:"hint,omitempty"` // what to do about the error
 
 	cause error
 }
 
-// Error returns the text behind the name of the device.
+// Error returns the name of the device, if any, followed by the text.
 func (e *Error) Error() string {
 	if e.Device == "" {
 		return e.Text
@@ -110,7 +110,7 @@ func (e *Error) Error() string {
 	return e.Device + ": " + e.Text
 }
 
-// Unwrap returns what caused it; nil for an error that was read from a file.
+// Unwrap returns the cause; nil for an error that was read from a file.
 func (e *Error) Unwrap() error {
 	if e == nil {
 		return nil
@@ -118,9 +118,9 @@ func (e *Error) Unwrap() error {
 	return e.cause
 }
 
-// NewError makes an Error of one that came from an operation on a device, or "" where
-// the caller adds the device. An Error keeps its operation, kind and hint; nil stays
-// nil.
+// NewError wraps err, which came from an operation on a device, in an Error. device may be ""
+// if the caller adds it later. If err already is or wraps an Error, its operation, kind and
+// hint are kept. NewError returns nil if err is nil.
 func NewError(device string, op Op, err error) *Error {
 	if err == nil {
 		return nil
@@ -146,12 +146,12 @@ func NewError(device string, op Op, err error) *Error {
 	return e
 }
 
-// errorAs is NewError with a kind that the error itself does not tell.
+// errorAs is like NewError, but sets the kind.
 func errorAs(device string, op Op, kind Kind, err error) *Error {
 	e := NewError(device, op, err)
 	e.Kind, e.Hint = kind, cmp.Or(e.Hint, hints[kind])
 	return e
 }
 
-// oneLine says an error in one line, also one that was joined of several.
+// oneLine returns the text of an error in one line, even if it joins several errors.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

@@ -9,8 +9,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// switchStates returns what the neighbours of a switch depend on, before a plan and
-// after it, and once where the two are equal.
+// switchStates returns the settings of a switch that its neighbours depend on, before and
+// after a plan.
 func switchStates(running, desired *qos.Device, sw *intent.Switch) []order.State {
 	before, after := order.State{Ports: map[string]order.Port{}}, order.State{Ports: map[string]order.Port{}}
 	for _, port := range sw.Ports {
@@ -38,8 +38,9 @@ func switchStates(running, desired *qos.Device, sw *intent.Switch) []order.State
 	return []order.State{before, after}
 }
 
-// classes are the traffic classes of code points by maps; those that they leave alone
-// are as they were. nil is not known, as where the maps are of PCPs alone.
+// classes returns the traffic class of each code point according to maps m. Code points
+// that m does not manage keep their class of was. It returns nil if the classes are unknown,
+// such as when m maps only PCPs.
 func classes(m *qos.Maps, was *[qos.NumDSCP]int8) *[qos.NumDSCP]int8 {
 	if m == nil {
 		return was
@@ -60,7 +61,8 @@ func classes(m *qos.Maps, was *[qos.NumDSCP]int8) *[qos.NumDSCP]int8 {
 	return &out
 }
 
-// hostStates is [switchStates] for a host.
+// hostStates returns the settings of a host that its neighbours depend on, before and after
+// a plan.
 func hostStates(running, desired *nic.Host) []order.State {
 	before, after := order.State{Ports: map[string]order.Port{}}, order.State{Ports: map[string]order.Port{}}
 	for name, want := range desired.Ports {
@@ -90,7 +92,8 @@ func hostStates(running, desired *nic.Host) []order.State {
 	return []order.State{before, after}
 }
 
-// marks are the code points that a NIC gives RDMA traffic whose program states none.
+// marks returns the code points that a NIC gives to RDMA traffic for which the application
+// sets none.
 func marks(tos, class qos.Opt[int]) (out uint64) {
 	for _, v := range []qos.Opt[int]{tos, class} {
 		if v.Set && v.V >= 0 {

@@ -9,22 +9,22 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
-// A run that finishes what the run before it was cut off in, or stopped in, continues
-// that run: their writes are rolled back together. Where it finishes a device that was cut
-// off in the middle, its undo record leads to the state before the earlier run.
+// A run that finishes an earlier run that was cut off or that stopped continues that run:
+// both are rolled back together. If it finishes a device that was cut off in the middle, its
+// undo record leads to the state before the earlier run.
 
-// runs are the runs that wrote to the device and are rolled back with it, newest first.
+// runs returns the runs that wrote to the device and are rolled back together, newest first.
 func (d PastDevice) runs() []PastDevice { return slices.Insert(slices.Clone(d.before), 0, d) }
 
-// first is the oldest of them.
+// first returns the oldest of the runs that are rolled back together.
 func (d PastDevice) first() *Past {
 	runs := d.runs()
 	return runs[len(runs)-1].of
 }
 
-// tokens reads the undo records that lead a device back, in the order in which they are
-// carried out. That of a run which finished the work of others on the device is also
-// theirs.
+// tokens reads the undo records that restore a device, in the order in which to carry them
+// out. It skips a run whose undo record is included in the record of a later run that
+// finished its work on the device.
 func (d PastDevice) tokens() (out []*drivers.Token, _ error) {
 	for _, run := range d.runs() {
 		if run.included {
@@ -39,16 +39,16 @@ func (d PastDevice) tokens() (out []*drivers.Token, _ error) {
 	return out, nil
 }
 
-// begun reports whether a run has begun to change the device.
+// begun reports whether the run has started on the device.
 func (d PastDevice) begun() bool { return d.touched || !d.began.IsZero() }
 
-// halfDone reports whether the run was cut off in the middle of the device, or ended with
-// it neither as it was nor as intended.
+// halfDone reports whether the run was cut off in the middle of the device, or left it
+// neither as it was nor as intended.
 func (d PastDevice) halfDone() bool {
 	return d.begun() && (d.State == "" || d.State == Partial)
 }
 
-// unreached returns the devices that a run was to change and did not bring to their end.
+// unreached returns the planned devices of a run that the run did not finish.
 func (p *Past) unreached() []string {
 	return slices.DeleteFunc(slices.Clone(p.planned), func(name string) bool {
 		d, _ := p.device(name)
@@ -56,9 +56,9 @@ func (p *Past) unreached() []string {
 	})
 }
 
-// continued returns the run that a new one of an intent over the given devices continues;
-// "" for none. It is the newest that wrote anything, if that did not come to its end: any
-// that was cut off, or one of the same intent that stopped.
+// continued returns the ID of the run that a new run continues; "" for none. hash identifies
+// the intent of the new run, devices its devices. It is the newest run that started on any
+// device, if that run did not finish: it was cut off, or it stopped and had the same intent.
 func continued(s store.Store, hash string, devices []string) (string, error) {
 	for p, err := range Runs(s) {
 		switch {
@@ -73,7 +73,7 @@ func continued(s store.Store, hash string, devices []string) (string, error) {
 		if p.Of != "" {
 			u, err := find(s, p.Of, nil)
 			if err != nil {
-				return "", nil // all of its devices are restored
+				return "", nil // all devices of that run are restored
 			}
 			for _, d := range u.Devices {
 				left = append(left, d.Name)
@@ -87,9 +87,9 @@ func continued(s store.Store, hash string, devices []string) (string, error) {
 	return "", nil
 }
 
-// finishes reports whether a run belongs with the one that it continues. It does not where
-// both came to their end and neither could write to some device: one that nobody can change
-// must not tie all runs together.
+// finishes reports whether a run is rolled back together with the run before it, which it
+// continues. It is not if both ended and neither could write to some device: otherwise one
+// device that nobody can change would tie all runs together.
 func (p *Past) finishes(before *Past) bool {
 	stuck := func(p *Past, name string) bool {
 		d, _ := p.device(name)
@@ -98,15 +98,17 @@ func (p *Past) finishes(before *Past) bool {
 	return !p.Ended || !before.Ended || !slices.ContainsFunc(before.unreached(), func(name string) bool { return stuck(before, name) && stuck(p, name) })
 }
 
-// search goes through the runs of a store, the newest first, for the one to roll back.
+// search is the state of a search through the runs of a store, newest first, for the run to
+// roll back.
 type search struct {
-	want     func(device string) bool // nil is all
-	restored map[string]map[string]bool
-	later    map[string]string // device -> a later run that stands
-	by       map[string]*Past  // run -> the one that continued it
+	want     func(device string) bool   // devices to look at; nil for all
+	restored map[string]map[string]bool // run -> devices that were restored
+	later    map[string]string          // device -> a later run whose writes still stand
+	by       map[string]*Past           // run -> the run that continued it
 }
 
-// standing returns the devices of a run on which its writes stand.
+// standing returns the devices of a run on which its writes still stand, and records the
+// devices that the run restored.
 func (s *search) standing(p *Past) (left []PastDevice) {
 	if n := s.by[p.ID]; n != nil && n.finishes(p) {
 		s.restore(p.ID, s.restored[n.ID])
@@ -138,15 +140,15 @@ func (s *search) restore(run string, devices map[string]bool) {
 	}
 }
 
-// find returns the run with that id, or the newest one whose writes stand, with the
-// devices on which they do, and those of the runs that it continued. Only devices that
-// want says yes to are looked at; nil is all. A run that another came after on the same
-// device is refused, because what it remembers is older than what is there.
+// find returns the run with the given id, or if id is "" the newest run whose writes still
+// stand, with the devices on which they do and the devices of the runs that it continued. It
+// considers only devices for which want returns true; nil is all. It returns an error if a
+// later run changed one of the devices, because the undo record would be out of date.
 func find(s store.Store, id string, want func(device string) bool) (*Undo, error) {
 	at := search{want, map[string]map[string]bool{}, map[string]string{}, map[string]*Past{}}
 	var out *Undo
 	for p, err := range Runs(s) {
-		// A damaged journal of another run than the named one tells what it can.
+		// Use what can be read of a damaged journal if it is not the journal of the named run.
 		if err != nil && (p == nil || id == "" || p.ID == id || out != nil) {
 			return nil, err
 		}
@@ -192,7 +194,7 @@ func nothingOf(p *Past) error {
 	return fmt.Errorf("%w: run %s wrote nothing, or was rolled back", errNothing, p.ID)
 }
 
-// some returns u if it has a device.
+// some returns u, or an error if u has no device.
 func (u *Undo) some() (*Undo, error) {
 	if len(u.Devices) == 0 {
 		return nil, nothingOf(u.Past)
@@ -200,8 +202,8 @@ func (u *Undo) some() (*Undo, error) {
 	return u, nil
 }
 
-// add adds an older run to those that are rolled back, if it is the next of them. It
-// reports whether a further one belongs to them.
+// add adds an older run to the runs that are rolled back together, if it is the next one. It
+// reports whether the search for further runs must continue.
 func (u *Undo) add(p *Past, left []PastDevice) bool {
 	switch {
 	case p.ID != u.next:
@@ -230,8 +232,8 @@ func (u *Undo) add(p *Past, left []PastDevice) bool {
 	return u.next != ""
 }
 
-// inherits returns the undo records of the runs that were cut off in the middle of a
-// device, the newest first: the next apply to it continues them.
+// inherits returns the undo records of the runs that were cut off in the middle of a device,
+// newest first. The next apply to the device continues these runs.
 func (h *History) inherits(device string, f drivers.Facts) ([]*drivers.Token, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -1,27 +1,26 @@
-// Package fleet is the Go API over a fabric of devices. Switches and hosts are
-// devices alike, each a [Device]; nothing here knows one system from another.
+// Package fleet is the Go API for working on a whole fabric. Switches and hosts are both
+// devices, each a [Device]; code here does not depend on a device's operating system.
 //
-// [Load] reads an intent and compiles it, [Check] checks it without devices. [Access]
-// reaches the devices, and [Fabric.Devices] lists them. [Validate] compares what runs on them with the intent, and
-// [Import] makes the intent that says what they do. A [Reader] reads one device at a
-// time, for those that repeat it.
+// [Load] reads and compiles an intent, and [Check] checks it without devices. [Access]
+// connects to the devices, and [Fabric.Devices] lists them. [Validate] compares the running
+// state of the devices with the intent, and [Import] derives an intent from it. A [Reader]
+// reads one device at a time, for callers that read repeatedly.
 //
-// [Plan] says for each device what differs from the intent, what changing it
-// disturbs, and the native steps. Devices are planned side by side and handed on
-// as each is ready, so that a plan of a thousand devices needs no more memory than
-// its workers. [Prepare] keeps the plans in a file, for [Apply] and [PlanFile.Save]. A
-// saved plan is bound to the intent (by hash) and to the state of each device (by
-// digest). It holds no secret.
+// [Plan] reports for each device what differs from the intent, what the change disturbs,
+// and the native steps. It plans devices in parallel and emits each plan when it is ready,
+// so the memory it needs depends on the number of workers and not on the number of devices.
+// [Prepare] keeps the plans in a file, for [Apply] and [PlanFile.Save]. A saved plan is
+// bound to the intent (by hash) and to the state of each device (by digest). It contains no
+// secrets.
 //
-// [Apply] judges a plan as a whole first: where one device cannot be changed as
-// planned, none is. It keeps to the maintenance windows of the intent ([InWindow]), and
-// asks an [Approver]. It then takes the fabric's lock, writes a journal, and goes from
-// device to device. On each it reads again and refuses a state other than the one that
-// was planned for; writes; reads back, and a plan for that must have nothing left to
-// do; compares what the device's daemons made of it; confirms. A device on which any
-// of this fails is reverted, and the run stops there. [Find] finds a run in the
-// journals, and [Rollback] rolls it back.
+// [Apply] first judges a plan as a whole: if one device cannot be changed as planned, no
+// device is changed. It keeps to the maintenance windows of the intent ([InWindow]) and asks
+// an [Approver]. It then takes the fabric's lock, writes a journal, and changes device after
+// device. On each device it reads the state again and refuses any state other than the one
+// planned for; writes; reads back, after which a new plan must be empty; compares what the
+// device's daemons have applied; and confirms. If any of this fails, the device is reverted
+// and the run stops. [Find] finds a run in the journals, and [Rollback] rolls it back.
 //
-// Do not print here, and do not ask the user: results and progress are values, and
-// errors are an [Error] with the device, the operation and the kind as fields.
+// Do not print here or ask the user anything: results and progress are values, and errors
+// are an [Error] with the device, the operation and the kind as fields.
 package fleet

@@ -9,15 +9,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// evidence is what there is to tell whether the device that was read is the one that the intent
-// means. A nil History has no record.
+// evidence returns what is known about the identity of the device that was read: what it
+// shows and what an earlier run recorded. A nil History has no records.
 func (h *History) evidence(device string, drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot) validate.Evidence {
 	e := validate.Evidence{Identity: drivers.IdentityOf(drv, f, snap)}
 	e.Recorded, e.Run = h.unit(device)
 	return e
 }
 
-// unit returns the unit that the newest run on a device recorded, and that run.
+// unit returns the unit that the newest run on a device recorded, and the ID of that run.
 func (h *History) unit(device string) (drivers.Unit, string) {
 	if h == nil {
 		return drivers.Unit{}, ""
@@ -35,15 +35,16 @@ func (h *History) unit(device string) (drivers.Unit, string) {
 	}
 }
 
-// mistaken says why a device is not the one that the intent means; "" where nothing says so. The
-// device is asked for its neighbours where it shows nothing that proves it.
+// mistaken explains why a device is not the one that the intent means; "" if nothing
+// indicates that. If the evidence does not prove the identity, it reads the neighbours of
+// the device too.
 func (d Device) mistaken(ctx context.Context, drv drivers.Driver, e validate.Evidence) string {
 	if d.fabric == nil {
 		return ""
 	}
 	what, where := validate.Mistaken(d.fabric, d.Name, e)
 	if o, ok := drv.(drivers.Observer); ok && what == "" && !validate.Proven(d.fabric, d.Name, e) {
-		// One that shows no neighbours proves nothing by that.
+		// Ignore an error: a device that shows no neighbours proves nothing.
 		if seen, err := o.Observe(ctx); err == nil {
 			e.Ports = seen.Ports
 			what, where = validate.Mistaken(d.fabric, d.Name, e)
@@ -55,23 +56,23 @@ func (d Device) mistaken(ctx context.Context, drv drivers.Driver, e validate.Evi
 	return what
 }
 
-// refuseMistaken is the error for a device that is not the one that the intent, a plan or a
-// record means.
+// refuseMistaken returns the error for a device that is not the one that the intent, a plan
+// or a record means; what explains why.
 func refuseMistaken(device, what string) *Error {
 	out := errorAs(device, OpJudge, KindMistaken, errors.New(what))
 	out.Hint = "correct the address or the identity in the intent; if the device was replaced, or is the right one, go on with --accept-identity " + device
 	return out
 }
 
-// isMistaken reports whether an error is of a device that is another one.
+// isMistaken reports whether an error has the kind KindMistaken.
 func isMistaken(err error) bool {
 	e := (*Error)(nil)
 	return errors.As(err, &e) && e.Kind == KindMistaken
 }
 
-// identify returns what of a device that was read is to be recorded. It is an error where the
-// device is not the one that the intent means, unless the operator accepts that, which the
-// audit log gets.
+// identify returns the unit to record for a device that was read. It returns an error if the
+// device is not the one that the intent means, unless the operator accepts the device, which
+// it then writes to the audit log.
 func (r *run) identify(ctx context.Context, drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot, dev Device) (drivers.Unit, error) {
 	h, err := r.journal.pastRuns()
 	if err != nil {
@@ -88,7 +89,7 @@ func (r *run) identify(ctx context.Context, drv drivers.Driver, f drivers.Facts,
 	return e.Unit, r.audit.accept(dev.Name, what, e.Unit)
 }
 
-// isOther returns an error where the device that answers is not the one that the run worked on.
+// isOther returns an error if the device that answers is not the one that the run worked on.
 func (d PastDevice) isOther(u drivers.Unit) error {
 	if what := otherUnit("run "+d.of.ID, d.unit, u); what != "" {
 		return refuseMistaken(d.Name, what)
@@ -96,8 +97,8 @@ func (d PastDevice) isOther(u drivers.Unit) error {
 	return nil
 }
 
-// otherUnit says that a record is for another device than the one that answers; "" where it is
-// not, or where that is not known.
+// otherUnit explains that a record is for a different device than the one that answers. It
+// returns "" if they are the same or if that is unknown.
 func otherUnit(record string, of, now drivers.Unit) string {
 	if !now.Other(of) {
 		return ""

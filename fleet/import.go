@@ -16,62 +16,62 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/derive"
 )
 
-// Importing is the phase of an import in which switches are read.
+// Importing is the phase in which an import reads the switches.
 const Importing Phase = "import"
 
-// ImportOptions tune an import.
+// ImportOptions are the options of [Import].
 type ImportOptions struct {
 	ReadOptions
-	// AllPorts takes in ports that carry QoS and have no known neighbour, also where
-	// others have one.
+	// AllPorts includes ports that have QoS settings but no known neighbour, even if other
+	// ports have one.
 	AllPorts bool
 }
 
-// Imported is what an import gave.
+// Imported is the result of [Import].
 type Imported struct {
-	*derive.Result // nil where a switch could not be read
-	// Differs is what a plan of the intent would change, as the planner of each switch that
-	// was read works it out; switches in natural order, without those that need no change.
+	*derive.Result // nil if a switch could not be read
+	// Differs lists, for each switch that was read, what a plan of the imported intent would
+	// change, in natural order and without switches that need no change.
 	Differs []Difference
-	// Failed says of each switch that could not be read why.
+	// Failed has an error for each switch that could not be read.
 	Failed []*Error
-	// Doubts are what was not read, or may be of another system.
+	// Doubts names what was not read, or may be from another operating system.
 	Doubts []string
-	// Accounts say of each switch, in the order of the sources, what became of the
-	// lines of its configuration that this tool is about.
+	// Accounts tells for each switch, in the order of the sources, what the import did with
+	// the QoS lines of its configuration.
 	Accounts []Account
 }
 
-// Difference is what a plan of the intent would change on a switch.
+// Difference lists what a plan of the intent would change on a switch.
 type Difference struct {
 	Device  string       `json:"device"`
 	Changes []qos.Change `json:"changes"`
 }
 
-// Account is what became of the lines of the configuration of a switch.
+// Account tells what the import did with each line of the configuration of a switch.
 type Account struct {
 	Device string `json:"device"`
 	System string `json:"system"`
-	File   string `json:"file,omitempty"` // "" for a switch that was read itself; the first of several
-	// Recognised says how its system was recognised in its file; "" where the operator stated it.
+	File   string `json:"file,omitempty"` // the first of its files; "" if the switch itself was read
+	// Recognised explains how the system was recognised from the file; "" if the operator stated it.
 	Recognised string        `json:"recognised,omitempty"`
 	Lines      []render.Line `json:"lines,omitempty"`
 }
 
-// imported is a switch that was read, and the account of its configuration.
+// imported is a switch that was read, with the account of its configuration.
 type imported struct {
 	sw      derive.Switch
 	account Account
-	text    []byte // of its files; nil for a switch that was read itself
+	text    []byte // content of its files; nil if the switch itself was read
 	plan    func(drivers.Desired, drivers.Policy) (*drivers.Steps, error)
 	doubt   string
-	differs []derive.Contradiction // from the inventory
+	differs []derive.Contradiction // contradictions to the inventory
 	err     *Error
 }
 
-// Import reads switches, or their saved configurations, and makes the intent that
-// says what they do. Where a switch cannot be read there is none, and the error says
-// of how many.
+// Import reads switches or their saved configurations, and derives the intent that describes
+// them. If a switch cannot be read, Import derives no intent and returns an error with the
+// number of such switches.
 func Import(ctx context.Context, s *Sources, a *Access, o ImportOptions) (*Imported, error) {
 	if err := s.reachable(a); err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func Import(ctx context.Context, s *Sources, a *Access, o ImportOptions) (*Impor
 	return out, nil
 }
 
-// read reads the switches side by side and hands each on in order.
+// read reads the switches in parallel and passes each to take, in order.
 func (s *Sources) read(ctx context.Context, r *Reader, o ImportOptions, take func(imported)) error {
 	defer o.Progress.phase(Importing, len(s.list))()
 	return pool.Ordered(ctx, o.Workers, s.list, func(ctx context.Context, src *Source) imported {
@@ -156,7 +156,7 @@ func (s *Sources) read(ctx context.Context, r *Reader, o ImportOptions, take fun
 	})
 }
 
-// read reads the switch, from its file or from itself.
+// read reads the configuration of a switch from its files or from the switch itself.
 func (s *Source) read(ctx context.Context, r *Reader) (imported, error) {
 	out := imported{sw: s.switchOf()}
 	if s.planned {
@@ -174,7 +174,7 @@ func (s *Source) read(ctx context.Context, r *Reader) (imported, error) {
 		}
 		out.sw.Running, out.account.Lines, out.plan = c.running, c.account(), c.plan
 		out.sw.Model = cmp.Or(out.sw.Model, c.facts.Model)
-		// A release that the switch does not print is what the driver makes of that.
+		// A release that the switch does not print is only derived by the driver; ignore it.
 		if strings.Contains(c.facts.Version, c.facts.Release) {
 			out.sw.Release = cmp.Or(out.sw.Release, c.facts.Release)
 		}
@@ -189,7 +189,7 @@ func (s *Source) read(ctx context.Context, r *Reader) (imported, error) {
 	return out, err
 }
 
-// linked adds what the switch shows of its links.
+// linked adds the neighbours and port aliases that the switch shows.
 func linked(sw *derive.Switch, o *drivers.Observation) {
 	sw.Neighbors, sw.Aliases = map[string][]qos.Neighbor{}, map[string]string{}
 	for name, p := range o.Ports {

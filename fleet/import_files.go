@@ -18,7 +18,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// readFile reads the switch that has started on its saved configuration.
+// readFile fills out from the saved configuration of a switch.
 func (s *Source) readFile(ctx context.Context, out *imported) error {
 	c, err := readConfig(s.OS, s.File, s.More...)
 	if errors.Is(err, drivers.ErrUnclear) {
@@ -52,16 +52,16 @@ func (s *Source) readFile(ctx context.Context, out *imported) error {
 	return nil
 }
 
-// SavedSwitch is a switch as its configuration has it.
+// SavedSwitch is the saved configuration of a switch, with the identity in it.
 type SavedSwitch struct {
 	Name, OS string
-	Text     []byte // of all its files
+	Text     []byte // content of all files together
 	drivers.Identity
 }
 
-// ReadSwitches reads the saved configurations of --config arguments, in the order of
-// their first; several of one switch add up. An error that is of the arguments is an
-// [*OptionError].
+// ReadSwitches reads the saved configurations of --config arguments, in the order of the
+// first argument of each switch. Several files of one switch are combined. It returns an
+// [*OptionError] for a wrong argument.
 func ReadSwitches(args []string) (out []SavedSwitch, err error) {
 	var by ordered.Map[string, Source]
 	for _, arg := range args {
@@ -86,16 +86,16 @@ func ReadSwitches(args []string) (out []SavedSwitch, err error) {
 	return out, nil
 }
 
-// savedConfig is the configuration that the files of a switch hold together.
+// savedConfig is the configuration in the files of a switch, combined.
 type savedConfig struct {
 	os, why, doubt string
 	text           []byte
 	files          []string
-	begins         []int // the line of the text before each file but the first
+	begins         []int // for each file but the first, the last line of text before it
 }
 
-// readConfig reads the files of a switch of a system, "" for the one that they look
-// like. Later ones add to earlier ones as they would on the switch.
+// readConfig reads the files of a switch with operating system os; "" recognises it from the
+// files. Later files add to earlier ones as they would on the switch.
 func readConfig(os, first string, more ...string) (c savedConfig, err error) {
 	c.os, c.files = os, append([]string{first}, more...)
 	var texts [][]byte
@@ -142,7 +142,7 @@ func readConfig(os, first string, more ...string) (c savedConfig, err error) {
 	return c, nil
 }
 
-// endless takes the line away that ends a configuration.
+// endless removes the line "end" from the end of a configuration.
 func endless(text []byte) []byte {
 	t := bytes.TrimRight(text, " \t\n")
 	if bytes.HasSuffix(t, []byte("\nend")) {
@@ -151,10 +151,9 @@ func endless(text []byte) []byte {
 	return text
 }
 
-// merged adds the rows of later files to those of earlier ones, field by field, as
-// "config load" and "sonic-cfggen -j A -j B" do. A table of a golden configuration takes
-// the place of the table, as "config override-config-table" has it
-// (sonic-utilities config/main.py).
+// merged merges the rows of later files into those of earlier ones, field by field, as
+// "config load" and "sonic-cfggen -j A -j B" do. A table of a golden configuration replaces
+// the whole table, as "config override-config-table" does (sonic-utilities config/main.py).
 func merged(files []string, texts [][]byte) ([]byte, error) {
 	out := map[string]json.RawMessage{}
 	for i, text := range texts {
@@ -177,8 +176,8 @@ func merged(files []string, texts [][]byte) ([]byte, error) {
 	return text, nil
 }
 
-// mergedObjects is an object with the members of another one, to a depth; what is no
-// object is replaced.
+// mergedObjects merges the members of JSON object b into a, recursively down to depth. Values
+// that are not objects are replaced.
 func mergedObjects(a, b json.RawMessage, depth int) json.RawMessage {
 	var x, y map[string]json.RawMessage
 	if depth == 0 || json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil || x == nil {
@@ -197,7 +196,8 @@ func mergedObjects(a, b json.RawMessage, depth int) json.RawMessage {
 	return out
 }
 
-// place says of lines of several files which file they stand in.
+// place adds the name of the file to lines that come from a file other than the first, and
+// makes their line numbers relative to it.
 func (c *savedConfig) place(lines []render.Line) {
 	for i := range lines {
 		l := &lines[i]
@@ -225,8 +225,8 @@ func readSaved(path string) ([]byte, error) {
 	return text, nil
 }
 
-// contents says what a configuration without ports holds: its tables, or the kinds of
-// its blocks.
+// contents describes a configuration without ports: its tables, or its number of lines and
+// the most frequent kinds of blocks.
 func contents(text []byte) string {
 	const most = 8
 	var tables map[string]json.RawMessage

@@ -24,14 +24,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/inventory"
 )
 
-// maxMapping bounds the file of --map, and maxFiles the files of an inventory.
+// Limits: the size of the --map file in bytes, and the number of files in a folder of an
+// inventory.
 const (
 	maxMapping = 1 << 20
 	maxFiles   = 10_000
 )
 
-// readInventory reads the files of an inventory, and those of its folders; nil where
-// none is named.
+// readInventory reads the files and folders of an inventory and its mapping file; it returns
+// nil if paths is empty.
 func readInventory(paths []string, mapping string) (*inventory.Inventory, error) {
 	if len(paths) == 0 {
 		if mapping != "" {
@@ -77,7 +78,8 @@ func readInventory(paths []string, mapping string) (*inventory.Inventory, error)
 	return inv, nil
 }
 
-// inventoryFiles are the files, and the JSON and YAML files of the folders, in order.
+// inventoryFiles returns the files in paths and the JSON and YAML files in its folders, in
+// order.
 func inventoryFiles(paths []string) (out []string, err error) {
 	for _, p := range paths {
 		info, err := os.Stat(p)
@@ -111,8 +113,8 @@ func inventoryFiles(paths []string) (out []string, err error) {
 	return out, nil
 }
 
-// recorded adds what an inventory says, and returns its switches that no other source
-// names.
+// recorded adds the hosts and cables of an inventory, and returns its selected switches that
+// are not in the intent of -f.
 func (s *Sources) recorded(o SourceOptions, inv *inventory.Inventory) ([]*intent.Switch, error) {
 	s.inventory = inv
 	var b strings.Builder
@@ -145,7 +147,7 @@ func (s *Sources) recorded(o SourceOptions, inv *inventory.Inventory) ([]*intent
 			return nil, notSelected(err)
 		}
 	}
-	left := map[string]bool{} // switches that --only leaves out
+	left := map[string]bool{} // switches that --only excludes
 	for _, sw := range inv.Switches {
 		left[sw.Name] = s.Known == nil || s.Known.Switch(sw.Name) == nil
 	}
@@ -169,7 +171,8 @@ func (s *Sources) recorded(o SourceOptions, inv *inventory.Inventory) ([]*intent
 	return list, nil
 }
 
-// place takes what the inventory says of each switch.
+// place assigns each source its switch in the inventory. With offline, a switch without a file
+// is not read.
 func (s *Sources) place(offline bool) {
 	by := map[string]*inventory.Switch{}
 	if s.inventory != nil {
@@ -184,7 +187,8 @@ func (s *Sources) place(offline bool) {
 	}
 }
 
-// plan is what is known of a switch that is not read: its ports.
+// plan returns what is known about a switch that is not read: its ports, from the inventory or
+// from the catalogue of models.
 func (s *Source) plan() *qos.Device {
 	d := &qos.Device{Name: s.Name, Ports: map[string]*qos.Port{}}
 	if s.recorded != nil {
@@ -208,8 +212,8 @@ func (s *Source) plan() *qos.Device {
 	return d
 }
 
-// compare says where a switch is not what the inventory says of it, which counts where
-// the switch does not tell.
+// compare returns where a switch contradicts its entry in the inventory. It also sets the
+// model from the inventory if the switch does not report one.
 func (s *Source) compare(sw *derive.Switch) (out []derive.Contradiction) {
 	r, hostname := s.recorded, sw.Running.Name
 	if r == nil {
@@ -236,7 +240,7 @@ func (s *Source) compare(sw *derive.Switch) (out []derive.Contradiction) {
 	return out
 }
 
-// remark adds the notes of the inventory itself.
+// remark adds the notes of the inventory to the result.
 func (s *Sources) remark(res *derive.Result) {
 	if s.inventory == nil {
 		return
@@ -246,7 +250,7 @@ func (s *Sources) remark(res *derive.Result) {
 	for _, src := range s.list {
 		r, sw := src.recorded, res.Fabric.Switch(src.Name)
 		if r == nil || sw == nil || sw.Model.V != "" && sw.Model.V != r.Model {
-			continue // the switch says what it is
+			continue // the switch itself reports its model
 		}
 		if r.Taken != "" {
 			taken.Add(r.Taken, src.Name)
@@ -264,7 +268,8 @@ func (s *Sources) remark(res *derive.Result) {
 	res.Assumed, res.LeftOut = append(assumed, res.Assumed...), append(left, res.LeftOut...)
 }
 
-// reachable refuses switches that cannot be read because the inventory does not say how.
+// reachable returns an error if switches that are to be read have no address, or come from the
+// inventory and have no credentials.
 func (s *Sources) reachable(a *Access) error {
 	var lost, anonymous []string
 	for _, src := range s.list {

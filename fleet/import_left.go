@@ -10,20 +10,20 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/derive"
 )
 
-// left holds what the intent of -f states and the intent that is made does not say
-// alike: keys that it does not have, and those with a value of its own.
+// left holds the keys of the intent of -f that differ from the imported intent: keys that
+// are gone, and keys that have another value.
 type left struct{ gone, other map[string]bool }
 
 func newLeft() left { return left{map[string]bool{}, map[string]bool{}} }
 
-// notTaken says what the intent of -f states of the fabric and of the switches that
-// are imported, and the intent that is made does not: what no switch tells. Devices,
-// links and names of classes are taken over.
+// notTaken lists the settings of the fabric and of the imported switches that the intent of
+// -f states and the imported intent does not, because no switch reports them. Devices, links
+// and class names are taken from the intent of -f and are not listed.
 func notTaken(known, made *intent.Fabric) []derive.Note {
 	r := known.Routing
 	whole := newLeft()
 	whole.settings(known.Settings, made.Settings)
-	settings := whole.keys() // said once, not of each switch again
+	settings := whole.keys() // reported once for the fabric, not for each switch
 	maps.Copy(whole.gone, map[string]bool{
 		"rollout":  known.Rollout.PortGroup.V != made.Rollout.PortGroup.V || len(known.Rollout.Windows) > 0 || known.Rollout.Approval != nil,
 		"routing":  !r.Model.IsDefault() || !r.Tiers.IsDefault() || len(r.Exceptions) > 0 || len(r.Tunnels) > 0,
@@ -33,7 +33,7 @@ func notTaken(known, made *intent.Fabric) []derive.Note {
 		"suppress": len(known.Suppressions) > 0,
 	})
 	out := whole.notes("the fabric")
-	var order []string // what is left out, each once
+	var order []string // the distinct notes, in order
 	devices, lost := map[string][]string{}, map[string]left{}
 	for _, sw := range made.Switches {
 		was := known.Switch(sw.Name)
@@ -57,7 +57,8 @@ func notTaken(known, made *intent.Fabric) []derive.Note {
 	return out
 }
 
-// notes says what is left out of a place; nothing where that is nothing.
+// notes returns notes about the settings that are left out; where says of what. It returns
+// nil if there are none.
 func (l left) notes(where string) []derive.Note {
 	var out []derive.Note
 	say := func(keys []string, instead string) {
@@ -74,11 +75,11 @@ func (l left) notes(where string) []derive.Note {
 	return out
 }
 
-// keys lists all of it.
+// keys lists all keys, those that are gone first.
 func (l left) keys() []string { return append(keysWhere(l.gone), keysWhere(l.other)...) }
 
-// leftOfSwitch is what is stated of a switch or any of its ports, and is not
-// any more.
+// leftOfSwitch returns the settings of a switch and its ports that was states and is does
+// not.
 func leftOfSwitch(was, is *intent.Switch) left {
 	out := newLeft()
 	out.settings(was.Settings, is.Settings)
@@ -87,7 +88,7 @@ func leftOfSwitch(was, is *intent.Switch) left {
 	for _, p := range was.Ports {
 		now := is.Port(p.Name)
 		if now == nil {
-			if p.Link == nil { // else its link was not asked for
+			if p.Link == nil { // a port with a link is missing because the link was not selected
 				ports = append(ports, p.Name)
 			}
 			continue
@@ -107,8 +108,8 @@ func leftOfSwitch(was, is *intent.Switch) left {
 	return out
 }
 
-// settings adds the settings that stand on no switch, where they are others now:
-// they are of hosts, or guide checks.
+// settings adds the settings that no switch holds and that differ: they apply to hosts or
+// to checks.
 func (l left) settings(was, is *intent.Settings) {
 	leave(l, "mtu.host", was.MTU.Host, is.MTU.Host)
 	leave(l, "mtu.rdma", was.MTU.RDMA, is.MTU.RDMA)
@@ -121,7 +122,7 @@ func (l left) settings(was, is *intent.Settings) {
 	leave(l, "buffers.headroom", b.Headroom, c.Headroom)
 }
 
-// leave adds a setting that was stated and is another now.
+// leave adds a setting that was stated and now differs.
 func leave[T comparable](l left, key string, was, is intent.Value[T]) {
 	switch {
 	case was.IsDefault() || was.V == is.V:
@@ -132,7 +133,7 @@ func leave[T comparable](l left, key string, was, is intent.Value[T]) {
 	}
 }
 
-// keysWhere lists the keys that hold, in order.
+// keysWhere lists the keys whose value is true, in natural order.
 func keysWhere(of map[string]bool) []string {
 	var out []string
 	for _, key := range natural.Keys(of) {

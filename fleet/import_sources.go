@@ -20,20 +20,20 @@ import (
 // Source is one switch to import.
 type Source struct {
 	Name string
-	OS   string // "" where the file tells
-	// File holds its configuration. Without one the switch itself is read, at Address;
-	// SSH is an address of its own for SSH, "" for the same host.
+	OS   string // "" to recognise it from the file
+	// File holds the switch's configuration. If it is "", the switch itself is read at Address.
+	// SSH is a separate address for SSH; "" for the same host.
 	File, Address, SSH string
-	// More are files that add to File, each to those before it: see ReadConfig.
+	// More lists further files, each of which adds to the files before it; see readConfig.
 	More []string
 
-	sw       *intent.Switch // what an intent says of it
+	sw       *intent.Switch // the switch in an intent or inventory; may be nil
 	recorded *inventory.Switch
-	planned  bool // it is not read
+	planned  bool // the switch is not read
 }
 
-// ParseSource reads NAME=FILE and NAME:OS=FILE, a saved configuration. An error is an
-// [*OptionError].
+// ParseSource parses NAME=FILE or NAME:OS=FILE, which names a saved configuration. It returns
+// an [*OptionError] if arg is invalid.
 func ParseSource(arg string) (Source, error) {
 	name, file, ok := strings.Cut(arg, "=")
 	name, system, stated := strings.Cut(name, ":")
@@ -48,8 +48,7 @@ func ParseSource(arg string) (Source, error) {
 	return Source{Name: name, OS: system, File: file}, nil
 }
 
-// ParseSources reads the arguments that name saved configurations, as [ParseSource]
-// does, and switches, as [ParseLive] does.
+// ParseSources parses configs with [ParseSource] and devices with [ParseLive].
 func ParseSources(configs, devices []string) (out []Source, err error) {
 	read := func(args []string, parse func(string) (Source, error)) {
 		for _, arg := range args {
@@ -66,8 +65,8 @@ func ParseSources(configs, devices []string) (out []Source, err error) {
 	return out, err
 }
 
-// ParseLive reads NAME=OS://HOST[:PORT], a switch to read. An error is an
-// [*OptionError], and repeats no part of the argument that may be a password.
+// ParseLive parses NAME=OS://HOST[:PORT], which names a switch to read. It returns an
+// [*OptionError] if arg is invalid; the error repeats no part of arg that may be a password.
 func ParseLive(arg string) (Source, error) {
 	shown := arg
 	if i := strings.LastIndexByte(arg, '@'); i >= 0 {
@@ -86,7 +85,7 @@ func ParseLive(arg string) (Source, error) {
 
 var liveForm = lazyre.New(`^([^=]+)=([a-z0-9-]+)://([^/]+)/?$`)
 
-// knownSystem refuses a system that there is not.
+// knownSystem returns an error unless name is a supported operating system.
 func knownSystem(option, name string) error {
 	if _, known := Systems.Find(name); !known {
 		return Wrong(option, "", "unknown system %q; known are %s", name, strings.Join(Systems.Names(), ", "))
@@ -94,7 +93,7 @@ func knownSystem(option, name string) error {
 	return nil
 }
 
-// switchOf is what is known of a switch before it is read.
+// switchOf returns what is known about a switch before it is read.
 func (s *Source) switchOf() derive.Switch {
 	out := derive.Switch{Name: s.Name, OS: s.OS}
 	if s.sw != nil {
@@ -104,36 +103,36 @@ func (s *Source) switchOf() derive.Switch {
 	return out
 }
 
-// SourceOptions name what is imported.
+// SourceOptions name the sources of an import.
 type SourceOptions struct {
-	// Name is that of the fabric; "" is the name in Intent, or "imported".
+	// Name is the name of the fabric; "" is the name in Intent, or "imported".
 	Name string
-	// Switches are switches to import, Username and Password references to how those
-	// without a file are logged in to. SSH has them reached over SSH as well.
+	// Switches lists switches to import. Username and Password are references to the
+	// credentials of switches without a file. SSH makes the import use SSH too for them.
 	Switches           []Source
 	Username, Password string
 	SSH                bool
-	// Topologies are files of links.
+	// Topologies lists files of links.
 	Topologies []string
-	// Inventory names files and folders of exports of an inventory, and Map a file that
-	// says what their words mean. Offline reads no switch: those without a file are
-	// what the inventory says of them.
+	// Inventory lists files and folders exported from an inventory, and Map is a file that
+	// maps the terms used there. Offline reads no switch: for switches without a file, the
+	// import uses the inventory alone.
 	Inventory []string
 	Map       string
 	Offline   bool
-	// Intent is the path of an intent, in which classes may be missing, with switches,
-	// credentials, hosts or links; "" is none. It is read as Load says.
+	// Intent is the path of an intent with switches, credentials, hosts or links; "" is none.
+	// It need not have classes. Load says how to read it.
 	Intent string
 	Load   LoadOptions
 }
 
-// Sources is all that is imported, and what is known of it before it is read.
+// Sources holds the sources of an import, and what is known before they are read.
 type Sources struct {
-	// Known is the intent that names switches; nil without one.
+	// Known is the intent that names switches; may be nil.
 	Known *intent.Fabric
 
 	name      string
-	inventory *inventory.Inventory // nil without one
+	inventory *inventory.Inventory // may be nil
 	list      []*Source
 	hosts     []derive.Host
 	cables    []derive.Cable
@@ -141,7 +140,7 @@ type Sources struct {
 	lossy     qos.PrioritySet
 }
 
-// Live returns the switches that are read themselves.
+// Live returns the switches that are read directly, not from files.
 func (s *Sources) Live() (out []*intent.Switch) {
 	for _, src := range s.list {
 		if src.File == "" && !src.planned {
@@ -151,8 +150,8 @@ func (s *Sources) Live() (out []*intent.Switch) {
 	return out
 }
 
-// FindSources works out what is imported. A source that cannot be is an
-// [*OptionError].
+// FindSources determines the sources of an import. It returns an [*OptionError] for an invalid
+// source.
 func FindSources(ctx context.Context, o SourceOptions) (*Sources, error) {
 	s := &Sources{name: o.Name, classes: map[int]string{}}
 	taken := map[string]*Source{}
@@ -204,7 +203,7 @@ func FindSources(ctx context.Context, o SourceOptions) (*Sources, error) {
 			return nil, err
 		}
 		for _, sw := range listed {
-			// A file or an address that is stated comes first.
+			// A file or an address given by the operator takes precedence.
 			if src := taken[sw.Name]; src != nil && src.File != "" && src.sw == nil {
 				src.sw = sw
 				continue
@@ -235,8 +234,8 @@ func FindSources(ctx context.Context, o SourceOptions) (*Sources, error) {
 	return s, nil
 }
 
-// readTopologies takes the links of topology files, and returns those that devices
-// tell by LLDP, which come after what an inventory says.
+// readTopologies adds the links of topology files, except those that devices reported by
+// LLDP. It returns the latter, because they rank after the links of an inventory.
 func (s *Sources) readTopologies(files []string) (told []derive.Cable, err error) {
 	for _, file := range files {
 		cables, err := readCables(file, topology.MaxBytes)
@@ -256,7 +255,7 @@ func (s *Sources) readTopologies(files []string) (told []derive.Cable, err error
 	return told, nil
 }
 
-// remotes are the switches without a file, as an intent names them.
+// remotes returns the switches without a file, parsed like the switches of an intent.
 func (o *SourceOptions) remotes() ([]*intent.Switch, error) {
 	var b strings.Builder
 	const head = "apiVersion: roce-fabric/v1\nkind: Fabric\nname: imported\nswitches:\n"
@@ -277,7 +276,7 @@ func (o *SourceOptions) remotes() ([]*intent.Switch, error) {
 	o.credentials(&b)
 	f, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(b.String()), NoClasses: true})
 	if faults := (intent.Errors)(nil); errors.As(err, &faults) && len(faults) > 0 {
-		// Places in a text that nobody wrote help nobody.
+		// Omit the position: it is in generated text that the user has not seen.
 		return nil, Wrong("", faults[0].Hint, "%s", faults[0].Msg)
 	}
 	if err != nil {
@@ -286,7 +285,7 @@ func (o *SourceOptions) remotes() ([]*intent.Switch, error) {
 	return f.Switches, nil
 }
 
-// credentials writes how the switches without a file are logged in to.
+// credentials writes the credentials of the switches without a file, as YAML of an intent.
 func (o *SourceOptions) credentials(b *strings.Builder) {
 	b.WriteString("credentials:\n  switches:\n    tls: {}\n")
 	if o.Username != "" {
@@ -300,8 +299,8 @@ func (o *SourceOptions) credentials(b *strings.Builder) {
 	}
 }
 
-// known reads the intent that names switches: those that are picked of it, and what
-// it says of hosts, links and the names of classes.
+// known reads the intent o.Intent and returns its selected switches. It adds the hosts, links
+// and class names of the intent to s.
 func (s *Sources) known(ctx context.Context, o SourceOptions) ([]*intent.Switch, error) {
 	f, err := readIntent(ctx, o.Intent, intent.Options{Stdin: o.Load.Stdin, Name: o.Load.Name, NoClasses: true})
 	if err != nil {

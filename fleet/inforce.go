@@ -12,8 +12,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// ready returns an error, before the first write to a device, unless the device puts in
-// force what it is sent. blind says that the device shows nothing of what is in force.
+// ready returns an error, before the first write to a device, unless the device has put its
+// current configuration in force. stops decides which values must be in force; sure tells it
+// that the device's daemons are known to run. blind reports that the device does not show
+// what is in force.
 func (r *run) ready(ctx context.Context, drv drivers.Driver, snap *drivers.Snapshot, t *task, stops func(m drivers.Mismatch, sure bool) bool) (blind bool, err error) {
 	sure := true
 	if d, ok := drv.(drivers.Readier); ok {
@@ -25,7 +27,7 @@ func (r *run) ready(ctx context.Context, drv drivers.Driver, snap *drivers.Snaps
 	running, _, err := drivers.Decode(drv, snap)
 	if err == nil {
 		want = running
-	} else { // a host: what is read of it is what is in force
+	} else { // a host: the state that was read is the one in force
 		stops = func(drivers.Mismatch, bool) bool { return false }
 	}
 	err = r.await(ctx, func() error {
@@ -39,10 +41,10 @@ func (r *run) ready(ctx context.Context, drv drivers.Driver, snap *drivers.Snaps
 	return blind, err
 }
 
-// waits reports whether a value that is configured and not in force stops a run before its
-// first step. On a port that the run leaves alone it does, as the run would fail by it in
-// the end. Elsewhere the run may be what mends it: it stops the run only where the daemons
-// are not known to run, and where no binding of a queue or group can be the reason.
+// waits reports whether a value that is configured but not in force must stop a run before
+// its first step. On a port that the run does not change it must, because the run would fail
+// at the end. On other ports the run may fix the value; there it stops the run only if the
+// daemons are not known to run and the value is not a binding of a queue or priority group.
 func (t *task) waits(m drivers.Mismatch, sure bool) bool {
 	if touched, _ := t.changes(m); touched {
 		of := m.Field.Kind.Of()
@@ -52,15 +54,16 @@ func (t *task) waits(m drivers.Mismatch, sure bool) bool {
 	return ok && want.Holds(m.Port, m.Field)
 }
 
-// concerns reports whether a run answers for a value: on the ports that it changes, for
-// what it changes there and for what the intent manages.
+// concerns reports whether a run is responsible for a value: on the ports that it changes, the
+// values that it changes and those that the intent manages.
 func (t *task) concerns(m drivers.Mismatch) bool {
 	touched, changed := t.changes(m)
 	want, ok := t.desired.(*qos.Device)
 	return touched && (changed || ok && want.Holds(m.Port, m.Field))
 }
 
-// changes reports whether the plan changes the port of a value, and the value itself.
+// changes reports whether the plan changes the port of a value, and whether it changes the
+// value itself.
 func (t *task) changes(m drivers.Mismatch) (port, value bool) {
 	for _, g := range t.plan.Changes {
 		if g.Blocked == "" && !g.Open && (slices.Contains(g.Ports, m.Port) || m.Port == "" && len(g.Ports) == 0) {
@@ -71,10 +74,10 @@ func (t *task) changes(m drivers.Mismatch) (port, value bool) {
 	return port, value
 }
 
-// lasts reads a device once more when it has saved, and returns an error unless what a run
-// wrote, or where undone what there was before, runs, is saved, and is in force. Between the
-// last read and the save the device may have restarted, or someone may have loaded another
-// configuration. Every run ends with it, on every system.
+// lasts reads a device once more after it has saved. It returns an error unless the
+// configuration of the run (if undone: the one from before the run) is running, saved and in
+// force. Between the last read and the save the device may have restarted, or someone may
+// have loaded another configuration. Every run ends with this check, on every system.
 func (r *run) lasts(ctx context.Context, p *pending, undone bool) error {
 	saved, err := p.saved(ctx)
 	if err != nil {
@@ -99,7 +102,7 @@ func (r *run) lasts(ctx context.Context, p *pending, undone bool) error {
 	}
 	running, _, err := drivers.Decode(p.drv, snap)
 	if err != nil {
-		return nil // a host: what is read of it is what is in force
+		return nil // a host: the state that was read is the one in force
 	}
 	return r.await(ctx, func() error {
 		if _, err := compare(ctx, p.drv, running, p.blind, p.concerns); err != nil {
@@ -109,7 +112,7 @@ func (r *run) lasts(ctx context.Context, p *pending, undone bool) error {
 	})
 }
 
-// saved reads the saved configuration of a device; nil where it shows none.
+// saved reads the saved configuration of a device; nil if the device does not show one.
 func (p *pending) saved(ctx context.Context) (*drivers.Snapshot, error) {
 	s, ok := p.drv.(drivers.Starter)
 	if !ok {
@@ -125,7 +128,8 @@ func (p *pending) saved(ctx context.Context) (*drivers.Snapshot, error) {
 	return snap, nil
 }
 
-// undone reports whether nothing of what was written is in a configuration; nil has nothing.
+// undone reports whether a configuration contains nothing of what the run wrote. It returns
+// true for a nil snapshot.
 func (p *pending) undone(snap *drivers.Snapshot) (bool, error) {
 	s, ok := p.drv.(drivers.Starter)
 	if !ok || snap == nil {
@@ -134,8 +138,8 @@ func (p *pending) undone(snap *drivers.Snapshot) (bool, error) {
 	return s.Undone(snap, p.token)
 }
 
-// starts returns an error unless the saved configuration has what the intent wants, as far
-// as the running one has it.
+// starts returns an error if the saved configuration differs from the intent in a value in
+// which the running configuration does not.
 func (p *pending) starts(ctx context.Context, saved *drivers.Snapshot) error {
 	want, ok := p.desired.(*qos.Device)
 	if saved == nil || !ok {
@@ -162,11 +166,11 @@ func (p *pending) starts(ctx context.Context, saved *drivers.Snapshot) error {
 	return nil
 }
 
-// verify reads the device back until a plan for it has nothing left to do and its
-// daemons have taken up what is configured, for at most AppliedTimeout: they work on
-// their own time, and some of what is read back is theirs. It returns that plan.
-// unseen is why the device does not show what they have taken up; nil where it does.
-// blind says that the device had nothing to show before the change either.
+// verify reads the device back until a plan for it is empty and its daemons have applied the
+// configuration, for at most AppliedTimeout: the daemons work asynchronously, and some of the
+// values read back come from them. It returns that plan. unseen is why the device does not
+// show what its daemons have applied, or nil. blind tells that the device did not show it
+// before the change either.
 func (r *run) verify(ctx context.Context, drv drivers.Driver, f drivers.Facts, t task, blind bool) (now *drivers.Steps, unseen, err error) {
 	err = r.await(ctx, func() (err error) {
 		now, unseen, err = inForce(ctx, drv, f, t, blind)
@@ -178,7 +182,7 @@ func (r *run) verify(ctx context.Context, drv drivers.Driver, f drivers.Facts, t
 	return now, unseen, nil
 }
 
-// await calls good until it returns nil, for at most AppliedTimeout, as [drivers.Poll] does.
+// await calls good with [drivers.Poll] until it returns nil, for at most AppliedTimeout.
 func (r *run) await(ctx context.Context, good func() error) error {
 	_, err := drivers.Poll(ctx, 500*time.Millisecond, r.AppliedTimeout, func() (bool, error) {
 		err := good()
@@ -187,7 +191,7 @@ func (r *run) await(ctx context.Context, good func() error) error {
 	return err
 }
 
-// asRun is desired in the form that a snapshot of the device has.
+// asRun returns desired in the form in which the device shows its running state.
 func asRun(drv drivers.Driver, snap *drivers.Snapshot, desired drivers.Desired) drivers.Desired {
 	want, ok := desired.(*qos.Device)
 	if !ok {
@@ -220,12 +224,12 @@ func inForce(ctx context.Context, drv drivers.Driver, f drivers.Facts, t task, b
 	return now, unseen, nil
 }
 
-// errNotInForce says that daemons have not taken up a value.
+// errNotInForce means that the daemons have not applied a configured value.
 var errNotInForce = errors.New("configured and not in force")
 
-// compare compares what a device has in force with want, as far as it counts; nil counts
-// everything. unseen is why the device does not show it: with blind, having nothing to show
-// is no error.
+// compare returns an error if a value in force on a device differs from want. counts selects
+// the values to compare; nil compares all. unseen is why the device does not show what is in
+// force; with blind, it is also set, instead of an error, if the device has no state to show.
 func compare(ctx context.Context, drv drivers.Driver, want drivers.Desired, blind bool, counts func(drivers.Mismatch) bool) (unseen, err error) {
 	bad, err := drv.Applied(ctx, want)
 	switch {

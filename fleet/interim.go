@@ -12,22 +12,22 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// Interim is what a run leaves for a later one. RDMA traffic moves to another code point
-// in up to three runs: first all devices take both and hosts keep what they send; then
-// the hosts send the new one; then all drop the old one. In one run, a host that is
-// ahead of a switch would send in a class that drops.
+// Interim describes what a run leaves to later runs. RDMA traffic moves to another code point
+// in up to three runs: first all devices accept both code points while hosts still send the
+// old one; then the hosts send the new one; then all devices drop the old one. In a single
+// run, a host that changes before its switch would send in a lossy class.
 type Interim struct {
-	// Keeps are the code points that are kept beside those of the intent, each with its
-	// traffic class.
+	// Keeps maps the code points that stay in addition to those of the intent to their
+	// traffic classes.
 	Keeps map[int]int8 `json:"keeps"`
-	// Moves says that hosts send the new ones from this run on.
+	// Moves is set if hosts send the new code points from this run on.
 	Moves bool `json:"moves"`
-	// Run is which one this is, of how many, from 1.
+	// Run is the number of this run, from 1, out of Runs.
 	Run  int `json:"run"`
 	Runs int `json:"runs"`
 }
 
-// interim returns what the next run leaves for a later one, nil where it can do all.
+// interim returns what the next run must leave to a later one; nil if one run can do all.
 func (m *RolloutMaker) interim() *Interim {
 	if m.cost == (order.Cost{}) {
 		return nil
@@ -39,7 +39,7 @@ func (m *RolloutMaker) interim() *Interim {
 	moved := &Interim{Keeps: both.Keeps, Moves: true, Run: 2, Runs: 3}
 	toBoth, fromBoth := m.leg(nil, both), m.leg(both, nil)
 	toMoved, fromMoved := m.leg(both, moved), m.leg(moved, nil)
-	// The last two runs are one where that is as good.
+	// Make the last two runs one if that costs no more.
 	if three := toMoved.cost.Plus(fromMoved.cost); three.Less(fromBoth.cost) {
 		both.Runs, fromBoth.cost = 3, three
 	}
@@ -52,14 +52,14 @@ func (m *RolloutMaker) interim() *Interim {
 	return moved
 }
 
-// leg is a run from one state of the fabric to another.
+// leg is the result for a run from one state of the fabric to another.
 type leg struct {
 	cost    order.Cost
 	changes bool // code points move
 }
 
-// leg looks at a run from one interim state to another; nil is that before, and that of
-// the intent.
+// leg evaluates a run from one interim state to another. A nil from is the current state, a
+// nil to the state of the intent.
 func (m *RolloutMaker) leg(from, to *Interim) (out leg) {
 	var devices []*order.Device
 	for _, d := range m.devices {
@@ -83,7 +83,7 @@ func (m *RolloutMaker) leg(from, to *Interim) (out leg) {
 	return out
 }
 
-// state is what neighbours see of a device after an interim run.
+// state returns the settings of a device that neighbours depend on after an interim run.
 func (i *Interim) state(d *order.Device) order.State {
 	was, will := d.States[0], d.States[len(d.States)-1]
 	out := order.State{Ports: map[string]order.Port{}, Sends: was.Sends}
@@ -101,8 +101,8 @@ func (i *Interim) state(d *order.Device) order.State {
 	return out
 }
 
-// stillSent returns the code points that hosts send before the rollout, and have one
-// lossless class on all ports of switches, which they lose.
+// stillSent returns the code points that hosts send before the rollout, that have one
+// lossless class on all switch ports, and that lose it in the rollout.
 func (m *RolloutMaker) stillSent() map[int]int8 {
 	var sent uint64
 	for _, d := range m.devices {
@@ -120,8 +120,8 @@ func (m *RolloutMaker) stillSent() map[int]int8 {
 	return out
 }
 
-// classOf returns the lossless class that a code point has on all ports before the
-// rollout. It is not ok where it has more than one, or keeps it.
+// classOf returns the lossless class that a code point has on all switch ports before the
+// rollout. ok is false if the code point has more than one class, or keeps its class.
 func (m *RolloutMaker) classOf(dscp int) (tc int8, ok bool) {
 	tc = qos.Unmapped
 	loses := false
@@ -145,7 +145,7 @@ func (m *RolloutMaker) classOf(dscp int) (tc int8, ok bool) {
 	return tc, loses
 }
 
-// put adds the code points to a map.
+// put adds the kept code points to a map.
 func (i *Interim) put(classes *[qos.NumDSCP]int8) {
 	for dscp, tc := range i.Keeps {
 		if classes[dscp] != qos.Unmanaged {
@@ -154,8 +154,8 @@ func (i *Interim) put(classes *[qos.NumDSCP]int8) {
 	}
 }
 
-// lossless reports whether the code points are kept in lossless classes of the intent
-// alone: a plan from a file may claim others.
+// lossless reports whether all code points are kept in lossless classes of the intent. A plan
+// from a file may claim others.
 func (i *Interim) lossless(f *intent.Fabric) bool {
 	if i == nil {
 		return true
@@ -169,8 +169,8 @@ func (i *Interim) lossless(f *intent.Fabric) bool {
 	return true
 }
 
-// devices are the devices with what they should hold after an interim run; those of nil
-// are as the intent says.
+// devices returns the devices with their desired state after an interim run. For a nil
+// Interim it returns them unchanged.
 func (i *Interim) devices(devices []Device) []Device {
 	if i == nil {
 		return devices
@@ -185,7 +185,7 @@ func (i *Interim) devices(devices []Device) []Device {
 	return out
 }
 
-// ofSwitch adds the code points that a switch keeps to what it should hold.
+// ofSwitch adds the kept code points to the desired state of a switch, in place.
 func (i *Interim) ofSwitch(d *qos.Device) drivers.Desired {
 	seen := map[*qos.Maps]bool{nil: true}
 	put := func(m *qos.Maps) {
@@ -201,8 +201,8 @@ func (i *Interim) ofSwitch(d *qos.Device) drivers.Desired {
 	return d
 }
 
-// ofHost is what a host should hold with the code points that it keeps, and, before the
-// hosts move, with what it sends left alone.
+// ofHost returns the desired state of a host with the kept code points added. Unless i.Moves
+// is set, it leaves the code points that the host sends unmanaged.
 func (i *Interim) ofHost(h *nic.Host) *nic.Host {
 	out := *h
 	out.Ports = maps.Clone(h.Ports)

@@ -24,63 +24,64 @@ type entry struct {
 	Device string    `json:"device,omitempty"`
 	Event  string    `json:"event"` // "begin", "wave", "start", "undo", "down", "up", a State, "end"
 	Steps  int       `json:"steps,omitempty"`
-	// Changes are what a "start" sets about, Ports there those that go down for it, and
-	// Impact what its steps disturb; nil in journals of older versions.
+	// Changes lists the changes of a "start", with Ports listing the ports that go down for
+	// them. Impact is the impact of its steps; nil in journals of older versions.
 	Changes []Group     `json:"changes,omitempty"`
 	Impact  *qos.Impact `json:"impact,omitempty"`
-	// Kind is that of the device of a "start", see [DevicePlan.kind], and Gate the one that
-	// an applied device has passed.
+	// Kind is the kind of the device of a "start", see [DevicePlan.kind]. Gate is the gate
+	// that an applied device has passed.
 	Kind string   `json:"kind,omitempty"`
 	Gate GateMode `json:"gate,omitempty"`
-	// Wave is what a "wave" begins, with a few of its faults in between.
+	// Wave is the wave that a "wave" begins, with some of its faults during the wave.
 	Wave   *Wave          `json:"wave,omitempty"`
 	Undo   *drivers.Token `json:"undo,omitempty"`
-	Ports  []string       `json:"ports,omitempty"` // that are about to go "down", or are "up" again
+	Ports  []string       `json:"ports,omitempty"` // ports that are about to go "down", or are "up" again
 	Error  string         `json:"error,omitempty"`
 	Fabric string         `json:"fabric,omitempty"`
-	// Journal is the ID of the journal that a "begin" begins.
+	// Journal is, in a "begin", the ID of this journal.
 	Journal string `json:"journal,omitempty"`
 	Intent  string `json:"intent,omitempty"`
 	Base    string `json:"base,omitempty"` // digest of the state that a "start" found
-	// Unit is that of the device of a "start", and of a State of one that nothing was written to.
+	// Unit is the unit of the device, in a "start" and in the State of a device that nothing
+	// was written to.
 	Unit drivers.Unit `json:"unit,omitzero"`
-	Path string       `json:"path,omitempty"` // of that intent, absolute
-	Of   string       `json:"of,omitempty"`   // the run that this one rolls back
-	By   string       `json:"by,omitempty"`   // who began it: user@machine
-	// Continues is the run before it that did not come to its end, and that it goes on with.
+	Path string       `json:"path,omitempty"` // absolute path of the intent
+	Of   string       `json:"of,omitempty"`   // the run that this run rolls back
+	By   string       `json:"by,omitempty"`   // who started the run: user@machine
+	// Continues is the earlier, unfinished run that this run continues.
 	Continues string `json:"continues,omitempty"`
-	// Devices are those that the run that begins is to change or look after.
+	// Devices lists, in a "begin", the devices that the run is to change or check.
 	Devices []string `json:"devices,omitempty"`
 	// idle lists the devices of the run on which there is nothing to do. They are not written
 	// to the journal.
 	idle []string
 }
 
-// journal is the record of one run, in the store before each act. It holds what a
-// later run needs to roll a device back, and no secret.
+// journal is the record of one run. Each act is recorded in the store before it happens. The
+// journal contains what a later run needs to roll a device back, and no secrets.
 type journal struct {
 	store store.Store
 	lock  store.Lock
 	log   store.Journal
-	first entry // the one that began it
+	first entry // the "begin" entry
 
 	mu      sync.Mutex
-	written hash.Hash // of all records
-	unsure  bool      // a record may be there or not
+	written hash.Hash // hash of all records
+	unsure  bool      // a record may or may not have been stored
 
-	// past are the other runs of the fabric with a journal in the same store, read when
-	// they are first asked for: the lock keeps new ones from beginning.
+	// past returns the other runs of the fabric with a journal in the same store. It reads
+	// them once, on first use: the lock prevents new ones.
 	past func() ([]string, error)
-	// history is what they left on devices.
+	// history returns what other runs left on devices.
 	history func() (*History, error)
 }
 
-// errLocked says that another run works on the fabric.
+// errLocked means that another run works on the fabric.
 var errLocked = store.ErrHeld
 
-// begin takes the lock of a store and opens a journal there. Close ends both.
+// begin takes the lock of a store and creates a journal there. Close ends both.
 func begin(s store.Store, id string, first entry) (*journal, error) {
-	ctx := context.Background() // a store bounds its own waits
+	ctx := context.Background() // the store has its own timeouts
 	me := store.Self(id, first.Path)
 	lock, err := s.Lock(ctx, me)
 	if errors.Is(err, errLocked) {
@@ -108,7 +109,7 @@ func begin(s store.Store, id string, first entry) (*journal, error) {
 	return j, nil
 }
 
-// guard ends a context when the lock of the run is lost.
+// guard returns a context that ends when the lock of the run is lost.
 func (j *journal) guard(ctx context.Context) (context.Context, context.CancelFunc) {
 	if j == nil {
 		return ctx, func() {}
@@ -116,8 +117,8 @@ func (j *journal) guard(ctx context.Context) (context.Context, context.CancelFun
 	return j.lock.Guard(ctx)
 }
 
-// AtWork returns the ID of the run that holds the lock of a store, and an error
-// that wraps errLocked and says who it is; "" and nil where nobody does.
+// AtWork returns the ID of the run that holds the lock of a store, and as busy an error that
+// wraps errLocked and names the holder; "" and nil if the lock is free.
 func AtWork(s store.Store) (id string, busy, err error) {
 	o, err := s.Holder(context.Background())
 	if o == nil || err != nil {
@@ -126,15 +127,15 @@ func AtWork(s store.Store) (id string, busy, err error) {
 	return o.Run, NewError("", OpJudge, &store.HeldError{Owner: *o}), nil
 }
 
-// OtherCheckouts are the last users of a store with another copy of the intent, be it
-// of the same fabric or of one that has its name.
+// OtherCheckouts returns the last users of a store who had a different copy of the intent,
+// of the same fabric or of another fabric with the same name.
 func OtherCheckouts(ctx context.Context, s store.Store, f *intent.Fabric) ([]store.Owner, error) {
 	all, err := s.Checkouts(ctx)
 	me := store.Self("", intentPath(f))
 	return slices.DeleteFunc(all, func(o store.Owner) bool { return o.Host == me.Host && o.Intent == me.Intent }), err
 }
 
-// left is what earlier runs left on a device. A nil journal knows of nothing.
+// left returns what earlier runs left on a device. A nil journal returns nothing.
 func (j *journal) left(device string) (leftover, error) {
 	h, err := j.pastRuns()
 	if err != nil {
@@ -143,7 +144,7 @@ func (j *journal) left(device string) (leftover, error) {
 	return h.left(device), nil
 }
 
-// pastRuns is what earlier runs left and recorded. A nil journal knows of none.
+// pastRuns returns the history of earlier runs; nil for a nil journal.
 func (j *journal) pastRuns() (*History, error) {
 	if j == nil {
 		return nil, nil
@@ -152,7 +153,7 @@ func (j *journal) pastRuns() (*History, error) {
 }
 
 // inherits returns the undo records that an apply to a device continues; see
-// [History.inherits]. A nil journal knows of none.
+// [History.inherits]. A nil journal returns none.
 func (j *journal) inherits(device string, f drivers.Facts) ([]*drivers.Token, error) {
 	h, err := j.pastRuns()
 	if h == nil || err != nil {
@@ -161,8 +162,8 @@ func (j *journal) inherits(device string, f drivers.Facts) ([]*drivers.Token, er
 	return h.inherits(device, f)
 }
 
-// ports records the ports of a device that are about to go down, and those that
-// are up again.
+// ports returns a function that records the ports of a device that are about to go down, and
+// those that are up again.
 func (j *journal) ports(device string) func(down, up []string) error {
 	return func(down, up []string) error {
 		for _, r := range []entry{{Device: device, Event: "down", Ports: down}, {Device: device, Event: "up", Ports: up}} {
@@ -177,7 +178,7 @@ func (j *journal) ports(device string) func(down, up []string) error {
 	}
 }
 
-// continues returns the run that this one goes on with; "" for none.
+// continues returns the run that this run continues; "" for none.
 func (j *journal) continues() string {
 	if j == nil {
 		return ""
@@ -185,7 +186,7 @@ func (j *journal) continues() string {
 	return j.first.Continues
 }
 
-// Path is where the journal is; "" for a nil journal.
+// Path returns where the journal is stored; "" for a nil journal.
 func (j *journal) Path() string {
 	if j == nil {
 		return ""
@@ -194,7 +195,7 @@ func (j *journal) Path() string {
 }
 
 // others returns the IDs of the other runs of the fabric that have a journal in the same
-// store. None of them is at work, because this one has the lock.
+// store. None of them is in progress, because this run holds the lock.
 func (j *journal) others() ([]string, error) {
 	if j == nil {
 		return nil, nil
@@ -212,7 +213,7 @@ func (j *journal) readOthers() (runs []string, _ error) {
 	return runs, err
 }
 
-// Write appends a record and waits until it is durable. A nil journal keeps nothing.
+// Write appends a record and waits until it is durable. A nil journal discards it.
 func (j *journal) Write(r entry) error {
 	if j == nil {
 		return nil
@@ -228,12 +229,13 @@ func (j *journal) Write(r entry) error {
 		j.unsure = true
 		return fmt.Errorf("journal: %w", err)
 	}
-	_, _ = fmt.Fprintf(j.written, "%s\n", b) // a hash takes everything
+	_, _ = fmt.Fprintf(j.written, "%s\n", b) // a hash never returns an error
 	return nil
 }
 
-// verify reads the journal back: it must hold what was written, or a rollback would
-// rely on what someone else wrote. A nil journal holds nothing.
+// verify reads the journal back and returns an error unless it contains exactly what was
+// written: a rollback must not rely on what someone else wrote. It does nothing for a nil
+// journal.
 func (j *journal) verify() error {
 	if j == nil {
 		return nil
@@ -241,7 +243,7 @@ func (j *journal) verify() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.unsure {
-		return nil // the error of that record has ended the run
+		return nil // the failed write has already ended the run with an error
 	}
 	held := sha256.New()
 	for rec, err := range j.store.Records(context.Background(), j.log.ID(), 0) {
@@ -256,11 +258,11 @@ func (j *journal) verify() error {
 	return nil
 }
 
-// record writes what became of a device.
+// record writes the outcome of a device.
 func (j *journal) record(out Outcome) error {
 	r := entry{Device: out.Device, Event: string(out.State), Gate: out.Gate, Unit: out.unit}
 	if h, err := j.pastRuns(); err == nil && out.State == Unchanged && !out.unit.Known() {
-		r.Unit, _ = h.unit(out.Device) // it was not read
+		r.Unit, _ = h.unit(out.Device) // the device was not read: copy the earlier record
 	}
 	if out.Error != nil {
 		r.Error = out.Error.Text
@@ -268,5 +270,5 @@ func (j *journal) record(out Outcome) error {
 	return j.Write(r)
 }
 
-// Close ends the journal and gives the lock back.
+// Close closes the journal and releases the lock.
 func (j *journal) Close() error { return errors.Join(j.log.Close(), j.lock.Release()) }

@@ -10,45 +10,44 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// Fabric is an intent that was loaded and compiled, with the devices that a call
-// is about.
+// Fabric is a loaded and compiled intent, with the devices selected for a call.
 type Fabric struct {
 	*render.Compiler
 	Switches []*intent.Switch
 	Hosts    []*intent.Host
 
-	part bool // of the devices, as Only says
+	part bool // Only selects some of the devices
 }
 
-// LoadOptions say how an intent is read, and which of its devices a call is about.
+// LoadOptions say how to read an intent and which of its devices to select.
 type LoadOptions struct {
-	// Stdin is read where the path is "-", and Name stands for it in places of the
-	// intent; "" is "<stdin>".
+	// Stdin is read if the path is "-". Name is the file name in positions of that intent;
+	// "" is "<stdin>".
 	Stdin io.Reader
 	Name  string
-	// Below is that of [intent.Options].
+	// Below is passed to [intent.Options].
 	Below string
-	// Only names the devices that the call is about, of those that Take says: name,
-	// ranges, glob, role:NAME or os:NAME; none is all of them.
+	// Only selects devices of the type Take, by name, ranges, glob, role:NAME or os:NAME;
+	// empty selects all of them.
 	Only []string
 	Take Take
-	// Set are changes to read the intent with: those of [intent.Options].
+	// Set lists changes to apply to the intent, as in [intent.Options].
 	Set []string
 }
 
-// Take says which devices of an intent a call is about.
+// Take is the type of devices to select from an intent.
 type Take int
 
-// The devices that there are.
+// The types of devices.
 const (
 	TakeSwitches Take = iota
 	TakeHosts
 	TakeAll
 )
 
-// Load reads an intent, a file or a folder, and compiles it. Faults of the text are
-// [intent.Errors]; a path that cannot be read, and an Only that names nothing, is
-// an [*OptionError].
+// Load reads an intent, a file or a folder, and compiles it. It returns [intent.Errors] for
+// errors in the text, and an [*OptionError] for a path that cannot be read or an Only that
+// selects nothing.
 func Load(ctx context.Context, path string, o LoadOptions) (*Fabric, error) {
 	f, err := readIntent(ctx, path, intent.Options{Stdin: o.Stdin, Name: o.Name, Below: o.Below, Set: o.Set})
 	if err != nil {
@@ -73,7 +72,7 @@ func Load(ctx context.Context, path string, o LoadOptions) (*Fabric, error) {
 	return out, nil
 }
 
-// readIntent reads an intent. The end of ctx ends the wait for a pipe or a terminal.
+// readIntent reads an intent. Cancelling ctx also ends a read from a pipe or a terminal.
 func readIntent(ctx context.Context, path string, o intent.Options) (*intent.Fabric, error) {
 	type loaded struct {
 		f   *intent.Fabric
@@ -95,13 +94,13 @@ func readIntent(ctx context.Context, path string, o intent.Options) (*intent.Fab
 	}
 }
 
-// OptionError is the error of a call that asks for what cannot be: nothing was read
+// OptionError is returned for a call with an invalid option or argument. Nothing was read
 // from a device.
 type OptionError struct {
-	// Option is what it is about: "only", "config leaf1=x.json"; "" for the intent.
+	// Option names the option, such as "only" or "config leaf1=x.json"; "" for the intent.
 	Option string
 	Err    error
-	Advice string // what to do about it
+	Advice string // how to correct the call
 }
 
 func (e *OptionError) Error() string {
@@ -113,10 +112,10 @@ func (e *OptionError) Error() string {
 
 func (e *OptionError) Unwrap() error { return e.Err }
 
-// Hint returns what to do about it.
+// Hint returns the advice.
 func (e *OptionError) Hint() string { return e.Advice }
 
-// notSelected is the error of an Only that names nothing.
+// notSelected returns the error for an Only that selects nothing.
 func notSelected(err error) error {
 	if fault := (*intent.Error)(nil); errors.As(err, &fault) {
 		return Wrong("only", fault.Hint, "%s", fault.Msg)
@@ -124,7 +123,7 @@ func notSelected(err error) error {
 	return &OptionError{Option: "only", Err: err}
 }
 
-// Wrong makes an [OptionError].
+// Wrong returns an [OptionError] with a formatted message.
 func Wrong(option, advice, format string, a ...any) error {
 	return &OptionError{Option: option, Err: fmt.Errorf(format, a...), Advice: advice}
 }

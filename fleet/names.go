@@ -13,8 +13,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
-// RunNames returns the runs that a folder keeps, newest first: the one that is named, or
-// that of a fabric. It reads no journal, takes no lock, and asks no server.
+// RunNames returns the runs in the folder where, or in the state folder of fabric if where
+// is "", newest first. It reads no journal, takes no lock and asks no server: for a URL it
+// returns nil.
 func RunNames(ctx context.Context, where, fabric string) ([]string, error) {
 	if where == "" {
 		dir, err := StateDir(fabric)
@@ -38,11 +39,11 @@ func RunNames(ctx context.Context, where, fabric string) ([]string, error) {
 	return names, nil
 }
 
-// maxEntries bounds the folder in which plan files are looked for.
+// maxEntries is the maximum number of folder entries that PlanNames examines.
 const maxEntries = 10_000
 
-// PlanNames returns the plan files whose path begins with what is typed, with their
-// headers, and the folders, whose name ends in a slash and whose header is nil.
+// PlanNames returns the plan files whose path begins with typed, with their headers, and
+// the folders, whose name ends in a slash and whose header is nil.
 func PlanNames(typed string) map[string]*PlanHeader {
 	dir, base := filepath.Split(typed)
 	d, err := os.Open(filepath.Clean("./" + dir))
@@ -52,7 +53,7 @@ func PlanNames(typed string) map[string]*PlanHeader {
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = d.Close() }() // it was only read
+	defer func() { _ = d.Close() }() // opened only for reading
 	entries, _ := d.ReadDir(maxEntries)
 	found := map[string]*PlanHeader{}
 	for _, e := range entries {
@@ -74,13 +75,13 @@ func PlanNames(typed string) map[string]*PlanHeader {
 	return found
 }
 
-// planHeader reads the header of a plan file, nil for another file.
+// planHeader reads the header of a plan file; it returns nil for any other file.
 func planHeader(path string) *PlanHeader {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // opened only for reading
 	line, err := bufio.NewReader(io.LimitReader(f, 4<<10)).ReadBytes('\n')
 	h := &PlanHeader{}
 	if err != nil || json.Unmarshal(line, h) != nil || h.Kind != planKind {

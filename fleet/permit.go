@@ -8,7 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
 
-// policy is the one of the operator, or the usual one.
+// policy returns the operator's policy, or the usual policy if there is none.
 func (a *Access) policy() *secret.Policy {
 	if a.Policy == nil {
 		return secret.Usual(os.Getenv)
@@ -16,9 +16,10 @@ func (a *Access) policy() *secret.Policy {
 	return a.Policy
 }
 
-// Permit refuses what the intent of devices asks for and the operator does not allow, with
-// all places. Nothing is read and nobody is called. The devices of a lab and of this machine
-// are reached without the intent.
+// Permit returns an error with the position of everything that the intent asks for to reach
+// these devices and that the operator's policy does not allow. It reads no file and connects
+// to nothing. It always permits the devices of a lab and this machine, which are reached
+// without the intent's settings.
 func (a *Access) Permit(switches []*intent.Switch, hosts []*intent.Host) error {
 	if a.Local || a.At != nil {
 		return nil
@@ -54,10 +55,10 @@ func (a *Access) permitHost(h *intent.Host) error {
 	return out.err()
 }
 
-// refusals are what a policy does not allow, each with its place.
+// refusals lists what a policy does not allow, with positions in the intent.
 type refusals struct {
 	list intent.Errors
-	why  []*secret.Forbidden // of each
+	why  []*secret.Forbidden // the reason for each entry of list
 }
 
 func (r *refusals) at(from intent.Origin, err error) {
@@ -78,15 +79,15 @@ func (r *refusals) ssh(p *secret.Policy, s *intent.SSH) {
 	}
 }
 
-// add takes the refusals of one device.
+// add adds the refusals of one device, if err has any.
 func (r *refusals) add(err error) {
 	if one := (*refused)(nil); errors.As(err, &one) {
 		r.list, r.why = append(r.list, one.list...), append(r.why, one.why...)
 	}
 }
 
-// err has each refusal once, with the option that allows all of its kind as its hint; nil is
-// for none.
+// err returns an error with each refusal once, or nil if there are none. The hint of a
+// refusal is the option that would allow all refusals of its kind.
 func (r *refusals) err() error {
 	if len(r.list) == 0 {
 		return nil
@@ -107,7 +108,7 @@ func (r *refusals) err() error {
 	return out
 }
 
-// refused is the error of an intent that asks for what its operator does not allow.
+// refused is the error for an intent that asks for something the operator does not allow.
 type refused struct{ refusals }
 
 func (r *refused) Error() string { return r.list.Error() }
@@ -115,10 +116,11 @@ func (r *refused) Error() string { return r.list.Error() }
 // Unwrap lets errors.As find the [intent.Errors].
 func (r *refused) Unwrap() []error { return []error{r.list, secret.ErrForbidden} }
 
-// Hint is the advice of the first.
+// Hint returns the hint of the first refusal.
 func (r *refused) Hint() string { return r.list[0].Hint }
 
-// PermitCallout refuses a command or webhook of an intent that the operator does not allow.
+// PermitCallout returns an error if the operator's policy does not allow a command or a
+// webhook of an intent.
 func (a *Access) PermitCallout(c *intent.Approval) error {
 	p, from := a.policy(), intent.Origin{Pos: c.Pos}
 	var out refusals

@@ -9,17 +9,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 )
 
-// Phase is a part of the work of a plan or a run.
+// Phase is a phase of a plan or a run.
 type Phase string
 
 // The phases.
 const (
 	Planning Phase = "plan"
-	Checking Phase = "check" // all devices are compared with their plans, before the first write
+	Checking Phase = "check" // compare all devices with their plans, before the first write
 	Writing  Phase = "write"
 )
 
-// EventKind says what an [Event] is about.
+// EventKind is the kind of an [Event].
 type EventKind int
 
 // The kinds of events.
@@ -34,25 +34,25 @@ const (
 	DeviceSays
 )
 
-// Event is progress of a plan or a run.
+// Event reports progress of a plan or a run.
 type Event struct {
 	Kind    EventKind
 	Phase   Phase
-	Devices int    // of the phase, when it begins
-	Device  string // that begins, ends, or has a step
-	Error   *Error // why it failed, when it ends
-	State   State  // of a device that was written to, when it ends
+	Devices int    // number of devices of the phase (PhaseBegins)
+	Device  string // the device that the event is about
+	Error   *Error // why the device failed (DeviceEnds)
+	State   State  // state of a device that was written to (DeviceEnds)
 	Step    drivers.Step
-	I, N    int    // the number of the step or wave, from 0, and how many there are
-	Text    string // what the gate says, or what there is to say of a device
+	I, N    int    // index of the step or wave, from 0, and their number
+	Text    string // message of the gate (GateSays) or about a device (DeviceSays)
 }
 
-// eventNames are the kinds of events in JSON.
+// eventNames holds the names of the kinds of events in JSON.
 var eventNames = [...]string{
 	PhaseBegins: "phase-begins", PhaseEnds: "phase-ends", DeviceBegins: "device-begins", DeviceEnds: "device-ends", StepBegins: "request-begins", WaveBegins: "wave-begins", GateSays: "gate", DeviceSays: "note",
 }
 
-// MarshalJSON writes an event for programs.
+// MarshalJSON implements [json.Marshaler].
 func (e Event) MarshalJSON() ([]byte, error) {
 	out := struct {
 		Event   string `json:"event"`
@@ -77,8 +77,8 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Progress is called with each event. Devices are worked on side by side, and so
-// is it.
+// Progress is called with each event, also concurrently, because devices are worked on in
+// parallel.
 type Progress func(Event)
 
 func (p Progress) report(e Event) {
@@ -87,19 +87,19 @@ func (p Progress) report(e Event) {
 	}
 }
 
-// phase reports the begin of a phase. The returned function reports its end.
+// phase reports the start of a phase. The returned function reports its end.
 func (p Progress) phase(ph Phase, devices int) (end func()) {
 	p.report(Event{Kind: PhaseBegins, Phase: ph, Devices: devices})
 	return func() { p.report(Event{Kind: PhaseEnds, Phase: ph}) }
 }
 
-// sayEvery is how often work that goes on for long is said again: silence is taken for a
-// hang.
+// sayEvery is how often long-running work is reported again, because users take silence for
+// a hang.
 const sayEvery = time.Minute
 
-// long says what is done on a device, with the reason where there is one, each part of it
-// that its driver tells, and every minute what still goes on, until the returned function is
-// called.
+// long reports what is being done on a device, with the reason why unless it is "". Until
+// the returned function is called, it also reports each part of the work that the driver
+// announces, and every minute what is still in progress.
 func (p Progress) long(ph Phase, drv drivers.Driver, device, what, why string) (end func()) {
 	if p == nil {
 		return func() {}

@@ -18,74 +18,74 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
-// The bounds of the reading of one switch, and of one host: the program may have to
-// be copied there first, and a card takes its tool 20 seconds to read.
+// Timeouts for reading one switch and one host. This program may have to be copied to the
+// host first, and reading a card with its tool takes 20 seconds.
 const (
 	readTimeout = 2 * time.Minute
 	hostTimeout = 10 * time.Minute
 )
 
-// ReadOptions tune the reading of many devices.
+// ReadOptions are the options for reading many devices.
 type ReadOptions struct {
 	// Workers is how many devices are read at a time; 0 is one.
 	Workers int
-	// History is that of [Reader].
+	// History is passed to [Reader].
 	History *History
-	// Progress is called as the work goes on; nil is silence.
+	// Progress is called with each event; may be nil.
 	Progress Progress
 }
 
-// Reading is what one read of a device gave.
+// Reading is the result of reading a device once.
 type Reading struct {
 	Device string
-	Where  string // the line of the intent
-	// Err says why the device could not be read; nothing else counts then.
+	Where  string // position of the device in the intent
+	// Err is why the device could not be read; if it is set, ignore all other fields.
 	Err *Error
 
-	Switch   *validate.Result   // of a switch
-	Findings []validate.Finding // of a host
-	Host     *nic.Host          // what hosts are compared by; nil for a switch
-	Open     []nic.Problem      // what the intent leaves open on a host
+	Switch   *validate.Result   // result for a switch
+	Findings []validate.Finding // findings for a host, and about the counters of a switch
+	Host     *nic.Host          // traits that are compared between hosts; nil for a switch
+	Open     []nic.Problem      // settings that the intent leaves open on a host
 
-	// Gate is what the gate has to know of the device, Sample what it counts;
-	// nil where it shows no counters, or is not asked for them.
+	// Gate describes the device to the gate, and Sample holds its counters. Sample is nil if
+	// the device shows no counters or they were not requested.
 	Gate   gate.Device
 	Sample *gate.Sample
 
-	// nics are what the counters of a host are read by.
+	// nics holds what is needed to read the counters of a host again.
 	nics *nic.Host
 }
 
-// Unread is the ID of the finding that a device could not be read.
+// Unread is the ID of the finding for a device that could not be read.
 const Unread = "READ"
 
-// Unread is the finding that the device could not be read.
+// Unread returns the finding that the device could not be read.
 func (r *Reading) Unread() validate.Finding {
 	return validate.Finding{ID: Unread, Severity: validate.Error, Device: r.Device, What: r.Err.Text, Where: r.Where, Fix: r.Err.Hint}
 }
 
-// Ends returns what an end of a link was last seen to run; it is not Known where
-// its switch was not read.
+// Ends returns the last known state of a switch end of a link. The state is not Known if the
+// switch was not read.
 type Ends func(intent.Endpoint) validate.End
 
-// Reader reads devices of a fabric one at a time and compares each with the intent,
-// as [Validate] does with all of them. Its methods may be called side by side.
+// Reader reads devices of a fabric one at a time and compares each with the intent, as
+// [Validate] does for all of them. Its methods are safe for concurrent use.
 type Reader struct {
 	Fabric *Fabric
 	Access *Access
-	// History is of the runs over these devices: a switch that one was cut off at is
-	// read once it has done what it was sent. nil is no history.
+	// History is the history of runs on these devices. If a run was cut off at a switch, the
+	// switch is read only after it has processed the writes of that run. May be nil.
 	History *History
-	// Counters has the counters read as well.
+	// Counters makes Read read the counters too.
 	Counters bool
-	// Once finds, without Counters, what a single reading of those of a switch shows.
+	// Once, without Counters, reports what a single reading of a switch's counters shows.
 	Once bool
-	// Progress is told of a switch that is waited for; nil is silence.
+	// Progress is called while the Reader waits for a switch; may be nil.
 	Progress Progress
 }
 
-// Read reads a device of the intent, a host with what the switch ends of its links
-// run.
+// Read reads a device of the intent. For a host, ends returns the state of the switch ends of
+// its links.
 func (r *Reader) Read(ctx context.Context, device string, ends Ends) Reading {
 	f := r.Fabric.Fabric()
 	if sw := f.Switch(device); sw != nil {
@@ -139,8 +139,8 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 	return out
 }
 
-// countOnce is what one reading of the counters of a switch shows. That it cannot be made
-// leaves the configuration judged.
+// countOnce returns the findings from a single reading of the counters of a switch. If the
+// counters cannot be read, that is a finding too, so that the configuration is still judged.
 func countOnce(ctx context.Context, drv drivers.Driver, d *render.Device, h configuration) []validate.Finding {
 	g := validate.GateSwitch(d, h.running)
 	ports := natural.Keys(g.Ports)
@@ -161,8 +161,8 @@ func countOnce(ctx context.Context, drv drivers.Driver, d *render.Device, h conf
 	return validate.Counted(d.Switch, g, gate.Sample{Device: g.Name, Counters: c})
 }
 
-// on opens a switch, waits until it has done what a run that was cut off sent it,
-// and has it read in time.
+// on connects to a switch, waits until it has processed the writes of a run that was cut off,
+// and calls read with a timeout.
 func (r *Reader) on(ctx context.Context, sw *intent.Switch, read func(context.Context, drivers.Driver) error) error {
 	drv, err := r.Access.open(ctx, sw, true)
 	if err != nil {
@@ -180,22 +180,21 @@ func (r *Reader) on(ctx context.Context, sw *intent.Switch, read func(context.Co
 	return read(ctx, drv)
 }
 
-// configuration is what a switch says of itself.
+// configuration is what was read from a switch.
 type configuration struct {
-	facts   drivers.Facts
-	running *qos.Device
-	// identity is what the switch shows of itself.
+	facts    drivers.Facts
+	running  *qos.Device
 	identity drivers.Identity
 	unknown  []drivers.Unknown
 	account  func() []render.Line
-	// plan works out what the switch would be sent. It does no I/O.
+	// plan computes the steps to a desired state, without I/O.
 	plan   func(drivers.Desired, drivers.Policy) (*drivers.Steps, error)
-	seen   *drivers.Observation // of its links; nil where it shows nothing of them,
-	unseen error                // and why that is
+	seen   *drivers.Observation // state of the links; nil if the switch does not show it
+	unseen error                // why seen is nil
 }
 
-// configured reads what a switch is configured to do, and completes it with what the
-// switch shows of its links.
+// configured reads the configuration of a switch, and completes it with what the switch shows
+// about its links.
 func configured(ctx context.Context, drv drivers.Driver) (c configuration, err error) {
 	if c.facts, err = drv.Probe(ctx); err != nil {
 		return c, err
@@ -224,14 +223,13 @@ func configured(ctx context.Context, drv drivers.Driver) (c configuration, err e
 	return c, nil
 }
 
-// unsupported says why a switch does not show something, without what marks the
-// error.
+// unsupported returns the text of an error without the prefix of ErrUnsupported or ErrNoState.
 func unsupported(err error) string {
 	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), drivers.ErrUnsupported.Error()+": "), drivers.ErrNoState.Error()+": ")
 }
 
-// readHost compares a host with the intent and with what the switch ends of its
-// links run.
+// readHost reads a host and compares it with the intent and with the state of the switch ends
+// of its links.
 func (r *Reader) readHost(ctx context.Context, h *intent.Host, ends Ends) Reading {
 	f := r.Fabric.Fabric()
 	out := Reading{Device: h.Name, Where: h.Pos.String()}
@@ -255,7 +253,7 @@ func (r *Reader) readHost(ctx context.Context, h *intent.Host, ends Ends) Readin
 	return out
 }
 
-// onHost opens a host and has it read in time.
+// onHost connects to a host and calls read with a timeout.
 func (r *Reader) onHost(ctx context.Context, h *intent.Host, desired *nic.Host, read func(context.Context, *host.Driver) error) error {
 	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
 	defer cancel()
@@ -265,7 +263,7 @@ func (r *Reader) onHost(ctx context.Context, h *intent.Host, desired *nic.Host, 
 	return read(ctx, drv)
 }
 
-// recount reads the counters of a device once more.
+// recount reads the counters of a device again.
 func (r *Reader) recount(ctx context.Context, first Reading) Reading {
 	out := Reading{Device: first.Device, Where: first.Where, Host: first.Host}
 	f := r.Fabric.Fabric()
@@ -285,8 +283,8 @@ func (r *Reader) recount(ctx context.Context, first Reading) Reading {
 	return out
 }
 
-// sharedTraits keeps of a host what [validate.Hosts] looks at, of the ports that
-// the intent lists.
+// sharedTraits returns the traits of a host that [validate.Hosts] compares, for the ports in
+// the intent.
 func sharedTraits(running, desired *nic.Host) *nic.Host {
 	out := &nic.Host{Name: running.Name, Ports: map[string]*nic.Port{}}
 	for name := range desired.Ports {
@@ -300,7 +298,7 @@ func sharedTraits(running, desired *nic.Host) *nic.Host {
 	return out
 }
 
-// countedBy keeps of a host what its counters are read by.
+// countedBy returns the parts of a host that are needed to read its counters.
 func countedBy(h *nic.Host) *nic.Host {
 	out := &nic.Host{Name: h.Name, Ports: map[string]*nic.Port{}}
 	for name, p := range h.Ports {
@@ -309,7 +307,7 @@ func countedBy(h *nic.Host) *nic.Host {
 	return out
 }
 
-// countPorts reads the counters of a switch's ports; nil where it shows none.
+// countPorts reads the counters of a switch's ports; it returns nil if the switch shows none.
 func countPorts(ctx context.Context, drv drivers.Driver, d *gate.Device) (*gate.Sample, error) {
 	m, ok := drv.(drivers.Meter)
 	if !ok {
@@ -337,14 +335,14 @@ func countNICs(ctx context.Context, d *host.Driver, h *nic.Host) (*gate.Sample, 
 	return &gate.Sample{Device: h.Name, Counters: gate.OfHost(h, time.Now())}, nil
 }
 
-// Notify keeps a subscription to a switch that can say that it changed, until ctx
-// ends or it breaks; see [drivers.Notifier].
+// Notify subscribes to changes of a switch until ctx ends or the subscription breaks; see
+// [drivers.Notifier]. It returns an error if the switch cannot report changes.
 func (r *Reader) Notify(ctx context.Context, device string, ready, changed func()) error {
 	drv, err := r.Access.open(ctx, r.Fabric.Fabric().Switch(device), true)
 	if err != nil {
 		return err
 	}
-	// A session that does not close cleanly changes nothing about what was said.
+	// A session that does not close cleanly changes nothing about what was reported.
 	defer func() { _ = drv.Close() }()
 	n, ok := drv.(drivers.Notifier)
 	if !ok {

@@ -6,15 +6,16 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// rewaver computes the waves of a plan from its devices as they are now.
+// rewaver recomputes the waves of a plan from the current state of its devices.
 type rewaver struct {
 	path string
-	// waves has the devices with the interim run of the plan, plain without one; both are nil for
-	// a plan that was just made.
+	// waves computes the waves with the interim run of the plan, plain without it; both are
+	// nil for a plan that was just made.
 	waves, plain *RolloutMaker
 }
 
-// rewaver makes a rewaver with the devices that could not be planned.
+// rewaver returns a rewaver for a plan. It already contains the devices that could not be
+// planned.
 func (r *run) rewaver(plan *PlanFile) (*rewaver, error) {
 	w := &rewaver{path: plan.path}
 	if plan.fresh() {
@@ -34,7 +35,7 @@ func (r *run) rewaver(plan *PlanFile) (*rewaver, error) {
 	return w, nil
 }
 
-// add takes in a device as it is now.
+// add adds the current plan of a device.
 func (w *rewaver) add(c checked) {
 	if w.waves == nil || c.made == nil {
 		return
@@ -46,8 +47,9 @@ func (w *rewaver) add(c checked) {
 	w.plain.Add(c.plain)
 }
 
-// settle gives a plan the waves that its devices need now. They must be the same as before, but
-// where devices were left out: the others then get waves of their own.
+// settle replaces the rollout of a plan by the one that its devices need now. It returns an
+// error unless both are equal; if devices were left out, only the interim runs must be
+// equal, and the remaining devices get new waves.
 func (w *rewaver) settle(plan *PlanFile, judged *Result, allow qos.Impact) error {
 	maker := plan.maker
 	if !plan.fresh() {

@@ -9,13 +9,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 )
 
-// The seconds that a device takes where no run has shown it: a SONiC switch restarts
-// ports one group after another, the others commit at once. Estimates.
+// Estimated seconds that a change of a device takes, used until a run has measured it. A
+// SONiC switch restarts its ports one group after another; other systems commit at once.
 var usually = map[string]float64{host.OS: 30}
 
 const usuallySwitch = 60
 
-// seen tells of the newest run that changed switches of a kind; nil where none did.
+// seen summarizes the newest run that changed devices of a kind; nil if none did.
 func (h *History) seen(kind string) *Seen {
 	if h == nil || kind == "" {
 		return nil
@@ -31,7 +31,7 @@ func (h *History) seen(kind string) *Seen {
 		var took []time.Duration
 		for _, d := range p.Devices {
 			switch {
-			case d.kind != kind, !d.touched, d.State == "": // at work, or cut off, which is said elsewhere
+			case d.kind != kind, !d.touched, d.State == "": // State "": in progress or cut off, reported elsewhere
 			case d.State == Applied, d.State == Unsaved:
 				if len(took) == 0 || out.Gate == d.gate {
 					out.Gate = d.gate
@@ -55,8 +55,8 @@ func (h *History) seen(kind string) *Seen {
 	return nil
 }
 
-// seconds returns how long the devices of each kind and of each system have needed, the
-// middle one of the last runs.
+// seconds returns how long a change took for each kind of device and for each system: the
+// median over the last runs.
 func (h *History) seconds(f *intent.Fabric) map[string]float64 {
 	out := map[string]float64{}
 	if h == nil {

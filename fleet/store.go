@@ -17,32 +17,32 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
 
-// StoreOptions say where the runs over a fabric are kept, which key signs them, and
-// which keys are believed besides.
+// StoreOptions say where the runs of a fabric are kept, which key signs them, and which
+// other keys are trusted.
 type StoreOptions struct {
-	// Where is a folder of that fabric alone, or the URL of etcd; "" is [StateDir].
+	// Where is a folder used by that fabric alone, or the URL of etcd; "" is [StateDir].
 	Where string
-	// SignKey is a reference to a private key, PEM: env:NAME, file:PATH; "" is the one
-	// in the folder, or in StateDir, which is made there on first use.
+	// SignKey is a reference to a private key in PEM: env:NAME or file:PATH. "" is the key in
+	// the folder, or in StateDir with etcd, which is created on first use.
 	SignKey string
-	// TrustKeys are files of public keys, PEM, besides those of the intent.
+	// TrustKeys lists files of public keys in PEM, in addition to those of the intent.
 	TrustKeys []string
-	// ReadOnly is for a call that changes nothing: it goes on without a key that this
-	// user may not read.
+	// ReadOnly is set for a call that changes nothing. OpenStore then continues without the
+	// key if this user may not read it.
 	ReadOnly bool
-	// Wrap is called with the store and returns what takes its place, such as a store of a
-	// test; nil leaves it as it is.
+	// Wrap is called with the store and returns the store to use instead, such as one for a
+	// test; may be nil.
 	Wrap func(store.Store) store.Store
 }
 
-// Store is where runs over a fabric are kept. Its journals are signed.
+// Store keeps the runs of a fabric. Its journals are signed.
 type Store struct {
 	store.Store
 	Keys *keys.Ring
 }
 
-// OpenStore opens the store of a fabric. An option that cannot be is an [*OptionError].
-// Close must be called on the store.
+// OpenStore opens the store of a fabric. It returns an [*OptionError] for an invalid option.
+// The caller must close the store.
 func OpenStore(ctx context.Context, f *intent.Fabric, o StoreOptions) (*Store, error) {
 	dir, err := StateDir(f.Name)
 	if o.Where == "" {
@@ -60,7 +60,7 @@ func OpenStore(ctx context.Context, f *intent.Fabric, o StoreOptions) (*Store, e
 	}
 	ring, err := o.keys(ctx, f, dir)
 	if err != nil {
-		_ = s.Close() // nothing was done with it
+		_ = s.Close() // nothing was done with the store
 		return nil, err
 	}
 	if o.Wrap != nil {
@@ -69,7 +69,8 @@ func OpenStore(ctx context.Context, f *intent.Fabric, o StoreOptions) (*Store, e
 	return &Store{store.Signed(s, ring), ring}, nil
 }
 
-// keys opens the keys that are named, or those of a folder, and those of the intent.
+// keys opens the signing key, from SignKey or from dir, and adds the trusted keys of the
+// options and of the intent.
 func (o StoreOptions) keys(ctx context.Context, f *intent.Fabric, dir string) (ring *keys.Ring, err error) {
 	if o.SignKey != "" {
 		text, err := secret.Resolve(ctx, o.SignKey)
@@ -98,11 +99,12 @@ func (o StoreOptions) keys(ctx context.Context, f *intent.Fabric, dir string) (r
 	return ring, nil
 }
 
-// ImageDir is the [Access.Images] of all fabrics of a user: beside those of [StateDir].
+// ImageDir returns the folder for [Access.Images], shared by all fabrics of a user and next
+// to the folders of [StateDir].
 func ImageDir() (string, error) { return StateDir(".images") }
 
-// StateDir is where journals and locks of a fabric are kept:
-// $XDG_STATE_HOME/roce-fabric/<fabric>, or ~/.local/state/....
+// StateDir returns the folder for the journals and the lock of a fabric:
+// $XDG_STATE_HOME/roce-fabric/<fabric>, or ~/.local/state/roce-fabric/<fabric>.
 func StateDir(fabric string) (string, error) {
 	base := os.Getenv("XDG_STATE_HOME")
 	if base == "" {
@@ -115,16 +117,16 @@ func StateDir(fabric string) (string, error) {
 	return filepath.Join(base, "roce-fabric", fabric), nil
 }
 
-// AuditFile is the file of an audit log. It is opened with the first line, which comes
-// before the first write to a device.
+// AuditFile is the file of an audit log. It is opened when the first line is written, which
+// happens before the first write to a device.
 type AuditFile struct {
 	path string
-	own  bool // in the folder of the store, and not named by a user
+	own  bool // in the folder of the store, not named by the user
 	f    io.WriteCloser
 }
 
-// AuditFile returns the audit log at a path; "" is audit.jsonl in the folder of the
-// store, and none where the store is no folder.
+// AuditFile returns the audit log at path. "" is audit.jsonl in the folder of the store; if
+// the store is not a folder, the log is discarded.
 func (s *Store) AuditFile(path string) *AuditFile {
 	if dir, ok := store.Folder(s.Store); path == "" && ok {
 		return &AuditFile{path: filepath.Join(dir, "audit.jsonl"), own: true}
@@ -145,13 +147,13 @@ func (l *AuditFile) Write(b []byte) (_ int, err error) {
 		l.f, err = atomicfile.Stream(l.path, add, perm)
 	}
 	if err != nil {
-		l.f = nil // and not a nil of another type
+		l.f = nil // not an interface that holds a nil pointer
 		return 0, err
 	}
 	return l.f.Write(b)
 }
 
-// Close closes the file, if there was anything to write.
+// Close closes the file if it was opened.
 func (l *AuditFile) Close() error {
 	if l.f == nil {
 		return nil

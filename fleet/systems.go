@@ -9,7 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// Systems are the switch systems: one line each.
+// Systems lists the supported switch operating systems, one per line.
 var Systems = drivers.Systems{
 	sonic.System,
 	eos.System,
@@ -17,7 +17,8 @@ var Systems = drivers.Systems{
 	cumulus.System,
 }
 
-// SystemOf returns the system of a switch of the intent, which takes no other.
+// SystemOf returns the operating system of a switch. The intent accepts only those of
+// [Systems].
 func SystemOf(d *render.Device) drivers.System {
 	s, _ := Systems.Find(d.Switch.OS)
 	return s

@@ -14,8 +14,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// trust returns an error, with the place, unless a plan is of devices of the run, and
-// one from a file, which may hold anything, is one that this tool makes of the intent.
+// trust returns an error, with the position in the file, unless all devices of a plan belong
+// to the run. A plan that was read from a file may contain anything, so it must also be one
+// that this tool could have made from the intent.
 func (r *run) trust(ctx context.Context, plan *PlanFile) error {
 	if !plan.Rollout.Interim.lossless(r.Fabric) {
 		return NewError("", OpJudge, fmt.Errorf("%s keeps code points in a class that is not lossless in the intent; nothing was written", plan.path))
@@ -48,9 +49,9 @@ func (r *run) trust(ctx context.Context, plan *PlanFile) error {
 	return nil
 }
 
-// checkPlan returns an error for a plan that was made for nothing in the intent:
-// steps that this tool never makes, ports that are not managed, other bounds than
-// the intent has, or more impact than is allowed. It asks no device.
+// checkPlan returns an error for a plan that cannot come from the intent: it has steps that
+// this tool never makes, changes ports that are not managed, has a different policy than the
+// intent, or hides an impact above the allowed one. It does not connect to the device.
 func (r *run) checkPlan(ctx context.Context, plan *PlanFile, p planned, dev Device) (err error) {
 	if p.policy.PortGroup != dev.Policy.PortGroup || !slices.Equal(p.policy.Uplinks, dev.Policy.Uplinks) {
 		return errors.New("the plan takes down other groups of ports than the intent allows")
@@ -72,8 +73,7 @@ func (r *run) checkPlan(ctx context.Context, plan *PlanFile, p planned, dev Devi
 	if err != nil {
 		return err
 	}
-	// An impact that the plan states is judged with its outcome; this finds one
-	// that it hides.
+	// An impact that the plan states is judged elsewhere; this detects one that it hides.
 	if least > r.allow && least > p.impact && p.blocked == "" {
 		return tooMuch("", least, r.allow)
 	}
@@ -84,9 +84,9 @@ func tooMuch(device string, is, most qos.Impact) *Error {
 	return errorAs(device, OpJudge, KindImpact, fmt.Errorf("the plan disturbs more than allowed: %s, allowed is %s", is, most))
 }
 
-// planned plans a device again and returns the steps, which must be those of the
-// digest: a plan is a file, and its blocked changes and its impact are worked out
-// anew. The device is in the state that the plan was made for.
+// planned plans a device again, from the state that the plan was made for, and returns the
+// steps. They must match the digest of the task. The blocked changes and the impact are
+// computed anew too, because the plan may come from a file that someone edited.
 func (r *run) planned(drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot, t task) (*drivers.Steps, State, error) {
 	fresh, err := drv.Plan(f, snap, t.desired, t.plan.Policy)
 	switch {
@@ -102,9 +102,10 @@ func (r *run) planned(drv drivers.Driver, f drivers.Facts, snap *drivers.Snapsho
 	return fresh, "", nil
 }
 
-// again makes the plan of a device anew, from what was just read, for a plan that was saved: its
-// waves are computed from that. plain is the plan without the interim run of the saved one, nil
-// where that has none. The saved plan must say what the new one says.
+// again plans a device of a saved plan again, from the state that was just read; the waves
+// are then computed from the new plan. It returns an error unless the saved plan says the
+// same as the new one. plain is the plan without the interim run of the saved plan; nil if
+// that has none.
 func (r *run) again(ctx context.Context, drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot, t task, fresh *drivers.Steps) (made, plain *DevicePlan, err error) {
 	past, err := r.journal.pastRuns()
 	if err != nil {
@@ -115,8 +116,8 @@ func (r *run) again(ctx context.Context, drv drivers.Driver, f drivers.Facts, sn
 	if was, is := have.Facts.Unit, want.Facts.Unit; was != is {
 		return nil, nil, errorAs("", OpJudge, KindPlan, fmt.Errorf("the plan was made for a device with %s, and this one shows %s", was, is))
 	}
-	have.Notes, want.Notes = nil, nil     // the history of the fabric has a part in them,
-	have.Mistaken, want.Mistaken = "", "" // and in this, which identify has judged
+	have.Notes, want.Notes = nil, nil     // they depend on the history of the fabric
+	have.Mistaken, want.Mistaken = "", "" // depends on it too; identify has judged it
 	if !equalJSON(have, want) {
 		return nil, nil, errorAs("", OpJudge, KindPlan, errors.New("the plan does not say what it does to the device"))
 	}
@@ -130,13 +131,13 @@ func (r *run) again(ctx context.Context, drv drivers.Driver, f drivers.Facts, sn
 	return made, plain, nil
 }
 
-// stepsDigest identifies steps by what a device is sent, whatever the spelling of
-// the JSON.
+// stepsDigest returns a digest of what the steps send to a device. It does not depend on how
+// the JSON is formatted.
 func stepsDigest(steps []drivers.Step) string {
 	h := sha256.New()
 	enc := json.NewEncoder(h)
 	for _, s := range steps {
-		// Text that is not JSON never has the digest of a step.
+		// The last element keeps the digest of invalid JSON different from that of any step.
 		var native any
 		d := json.NewDecoder(bytes.NewReader(s.Native))
 		d.UseNumber()
@@ -146,9 +147,9 @@ func stepsDigest(steps []drivers.Step) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// checkUndo returns the least impact of an undo record, and an error, with the place in the
-// journal, unless it is one that the driver of its device makes, for ports that are managed.
-// It asks no device.
+// checkUndo returns the minimum impact of an undo record. It returns an error, with the
+// position in the journal, unless the driver of the device could have made the record, for
+// managed ports only. It does not connect to the device.
 func checkUndo(drv drivers.Driver, d PastDevice, token *drivers.Token, managed func(port string) bool) (least qos.Impact, _ error) {
 	c, ok := drv.(drivers.Checker)
 	if !ok {
@@ -161,5 +162,5 @@ func checkUndo(drv drivers.Driver, d PastDevice, token *drivers.Token, managed f
 	return least, nil
 }
 
-// place says where a journal has the undo record of a device: its path and line.
+// place returns where a journal holds the undo record of a device, as PATH:LINE.
 func (p *Past) place(d PastDevice) string { return fmt.Sprintf("%s:%d", p.store.Place(p.id), d.line) }

@@ -11,19 +11,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/agent"
 )
 
-// UnitOptions tune the work on boot units.
+// UnitOptions are the options of [Fabric.Units].
 type UnitOptions struct {
-	// Workers is how many hosts are worked on at a time.
+	// Workers is the number of hosts worked on at a time.
 	Workers int
-	// OutsideWindow writes outside of the maintenance windows of the intent, too.
+	// OutsideWindow allows writes outside the maintenance windows of the intent.
 	OutsideWindow bool
-	// Now is the clock that the windows go by; nil is [time.Now].
+	// Now is the clock for the maintenance windows; nil is [time.Now].
 	Now func() time.Time
 }
 
-// Units has do work on the boot unit of each host of a call, and emits what became of
-// it with the files that do returned: those that it wrote or removed. A host that
-// fails does not hold up the others. Outside of the maintenance windows none is begun.
+// Units calls do to change the boot unit of each host, and emits the outcome with the files
+// that do wrote or removed. A host that fails does not stop the others. Outside the
+// maintenance windows Units starts no host.
 func (f *Fabric) Units(ctx context.Context, a *Access, o UnitOptions, do func(context.Context, agent.Machine, *nic.Host) ([]string, error), emit func(Outcome, []string)) error {
 	type result struct {
 		Outcome

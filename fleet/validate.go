@@ -11,52 +11,54 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
-// The phases of a validation. Between the first and the last it waits.
+// The phases of a validation: read the devices, wait for the end of the window, and read
+// the counters again.
 const (
 	Validating Phase = "validate"
 	Waiting    Phase = "wait"
 	Recounting Phase = "window"
 )
 
-// ValidateOptions tune a validation.
+// ValidateOptions are the options of [Validate].
 type ValidateOptions struct {
 	ReadOptions
-	// Window has counters read at its start and at its end, and what was counted in
-	// between judged; 0 is no window.
+	// Window is the time between two readings of the counters, whose differences are judged;
+	// 0 reads no counters.
 	Window time.Duration
-	// Baseline is a file with an earlier window of the same fabric, the JSON report of a
-	// validation; "" for none. Rates are compared with it.
+	// Baseline is the JSON report of an earlier validation of the same fabric with a window,
+	// whose rates are compared with the current ones; "" is none.
 	Baseline string
 }
 
-// Validation is what a validation found.
+// Validation is the result of [Validate].
 type Validation struct {
 	Findings []validate.Finding
-	// Counted is what each port counted in the window.
+	// Counted holds the counts of each port in the window.
 	Counted []gate.PortWindow
-	// Pauses is where the pauses of the window come from.
+	// Pauses lists the sources of the pauses in the window.
 	Pauses []gate.Source
-	// Open is what the intent leaves open on hosts, and on which.
+	// Open maps each setting that the intent leaves open on hosts to the hosts concerned.
 	Open map[string][]string
-	// Ports is how many ports of hosts were read.
+	// Ports is the number of host ports that were read.
 	Ports int
 }
 
-// validation is one that runs.
+// validation is the state of a running validation.
 type validation struct {
 	Reader
 	o   ValidateOptions
 	run *validate.Run
 	out *Validation
-	// counted are the devices whose counters were read at the start of the window.
+	// counted holds the devices whose counters were read at the start of the window.
 	counted []Reading
-	devices []gate.Device // of the window, also those that show no counters
+	devices []gate.Device // all devices that were read, also those without counters
 	samples []gate.Sample
 	base    *gate.Result
 }
 
-// Validate reads the devices of a fabric, compares what runs with the intent, and
-// both ends of each link with each other. That a device could not be read is a finding.
+// Validate reads the devices of a fabric. It compares the running state with the intent, and
+// the two ends of each link with each other. A device that cannot be read is a finding, not
+// an error.
 func Validate(ctx context.Context, f *Fabric, a *Access, o ValidateOptions) (*Validation, error) {
 	base, err := baseline(o.Baseline, f.Fabric().Name, o.Window)
 	if err != nil {
@@ -92,8 +94,8 @@ func Validate(ctx context.Context, f *Fabric, a *Access, o ValidateOptions) (*Va
 	return out, nil
 }
 
-// readAll reads the switches and then the hosts: their links end at switches, which
-// are known by then.
+// readAll reads the switches before the hosts, because the checks of a host need the switch
+// ends of its links.
 func (v *validation) readAll(ctx context.Context, switches, hosts []string) error {
 	defer v.o.Progress.phase(Validating, len(switches)+len(hosts))()
 	read := func(ctx context.Context, name string) Reading { return v.Read(ctx, name, v.run.End) }
@@ -116,7 +118,7 @@ func (v *validation) readAll(ctx context.Context, switches, hosts []string) erro
 	return err
 }
 
-// each reads devices side by side and takes in their readings in order.
+// each reads devices in parallel and passes their readings to take in order.
 func (v *validation) each(ctx context.Context, p Phase, names []string, read func(context.Context, string) Reading, take func(Reading)) error {
 	return pool.Ordered(ctx, v.o.Workers, names, func(ctx context.Context, name string) Reading {
 		v.o.Progress.report(Event{Kind: DeviceBegins, Phase: p, Device: name})
@@ -138,7 +140,7 @@ func (v *validation) each(ctx context.Context, p Phase, names []string, read fun
 	})
 }
 
-// begin takes in the counters of a device at the start of the window.
+// begin stores the counters of a device at the start of the window.
 func (v *validation) begin(r Reading) {
 	if !v.Counters {
 		return
@@ -146,13 +148,13 @@ func (v *validation) begin(r Reading) {
 	v.devices = append(v.devices, r.Gate)
 	if r.Sample != nil {
 		v.samples = append(v.samples, *r.Sample)
-		r.Switch, r.Findings = nil, nil // memory that does not grow with the fabric
+		r.Switch, r.Findings = nil, nil // no longer needed: keep memory small on a large fabric
 		v.counted = append(v.counted, r)
 	}
 }
 
-// judge waits until the window is over, reads the counters again, and takes in what
-// the gate makes of them.
+// judge waits for the end of the window, reads the counters again, and adds the result of
+// the gate.
 func (v *validation) judge(ctx context.Context) error {
 	if err := v.wait(ctx); err != nil {
 		return err

@@ -16,18 +16,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// checkTimeout bounds the read of one device before the first write. A device that
-// still works on what a run was cut off with has ten minutes of it.
+// checkTimeout is the timeout for checking one device before the first write. A device that
+// is still processing the writes of a run that was cut off gets ten minutes of it.
 const checkTimeout = 15 * time.Minute
 
-// planned is what the plan of a device is judged by, and where the file has it.
+// planned holds what is needed to judge the plan of a device, and the plan's position in the
+// file.
 type planned struct {
 	name        string
-	base, steps string // digests
-	empty       bool   // there are no steps
+	base, steps string // digests of the state planned for and of the steps
+	empty       bool   // the plan has no steps
 	policy      drivers.Policy
 	impact      qos.Impact
-	blocked     string // what cannot be made; "" for nothing
+	blocked     string // the changes that cannot be made; "" for none
 	err         *Error // why there is no plan
 	mistaken    string // see [DevicePlan.Mistaken]
 
@@ -42,9 +43,10 @@ func (d *DevicePlan) planned(at int64, size int) planned {
 	}
 }
 
-// judge says from the plan alone why a device cannot be changed as planned: its
-// plan failed, is of another device than the intent means, has changes that cannot be made, or more impact than allowed. The
-// state of one that can be is Skipped: nothing was done yet.
+// judge decides from the plan alone whether a device can be changed as planned. It cannot if
+// planning failed, if the device is not the one that the intent means, or if the plan has
+// changes that cannot be made or more impact than allowed. The state of a device that can be
+// changed is Skipped, because nothing was done yet.
 func (p planned) judge(allowed qos.Impact, isRight bool) Outcome {
 	out := Outcome{Device: p.name, State: Skipped}
 	switch {
@@ -64,7 +66,7 @@ func (p planned) judge(allowed qos.Impact, isRight bool) Outcome {
 
 const cannotBeMade = "the plan has changes that cannot be made"
 
-// whyBlocked is the first change that cannot be made, and how many more there are.
+// whyBlocked describes the first change that cannot be made, and counts the others.
 func whyBlocked(p *DevicePlan) string {
 	first, more := "", 0
 	for _, g := range p.Changes {
@@ -85,7 +87,7 @@ func whyBlocked(p *DevicePlan) string {
 	return first
 }
 
-// judge judges the plan as a whole: an error says why it is not carried out.
+// judge judges the plan as a whole. It returns an error if the plan must not be applied.
 func (p *PlanFile) judge(o ApplyOptions, devices map[string]Device) (*Result, error) {
 	r, mistaken := &Result{}, 0
 	for _, d := range p.devices {
@@ -135,27 +137,28 @@ func (p *PlanFile) judge(o ApplyOptions, devices map[string]Device) (*Result, er
 	return r, nil
 }
 
-// refusal is the error of a run that is refused as a whole.
+// refusal returns the error for a run that is refused as a whole.
 func refusal(kind Kind, why []string) *Error {
 	return errorAs("", OpJudge, kind, fmt.Errorf("%s; nothing was written", strings.Join(why, ", ")))
 }
 
-// checked is a device of a plan, and its plan as it was made again; nil where it was not.
+// checked is the outcome of the check of a device, with its new plans; nil if the device was
+// not planned again.
 type checked struct {
 	Outcome
 	made, plain *DevicePlan
 }
 
-// checkAll reads the devices and refuses the plan as a whole where one cannot be
-// read or is not in the state that was planned for, or, of one from a file, where its waves are
-// not those of the intent. With SkipUnreachable one that cannot be reached is left out of what
-// was judged. The waves of the plan are then those that were computed.
+// checkAll reads the devices. It refuses the plan as a whole if a device cannot be read or is
+// not in the state that was planned for, or if the waves of a plan from a file are not those
+// that the intent needs. With SkipUnreachable, a device that cannot be reached is left out
+// instead. checkAll replaces the waves of the plan by the computed ones.
 func (r *run) checkAll(ctx context.Context, plan *PlanFile, judged *Result, o ApplyOptions) (*Result, error) {
 	res := &Result{Journal: r.journal.Path()}
 	ctx, cancel := r.journal.guard(ctx)
 	defer cancel()
 	devices := slices.DeleteFunc(slices.Clone(plan.devices), func(p planned) bool {
-		return p.err != nil || plan.fresh() && r.idle(p) // links to it matter for the waves
+		return p.err != nil || plan.fresh() && r.idle(p) // a saved plan needs idle devices too: their links matter for the waves
 	})
 	w, err := r.rewaver(plan)
 	if err != nil {
@@ -227,7 +230,7 @@ func (r *run) checkAll(ctx context.Context, plan *PlanFile, judged *Result, o Ap
 	return res, refused
 }
 
-// taskOf is the check of a device of a plan.
+// taskOf returns the task to check a device of a plan.
 func (r *run) taskOf(plan *PlanFile, p planned) (t task, err error) {
 	dev := r.devices[p.name]
 	t = task{Device: dev, plan: &DevicePlan{Name: p.name, Base: p.base, Policy: p.policy}, desired: dev.Desired(), steps: p.steps}
@@ -240,10 +243,10 @@ func (r *run) taskOf(plan *PlanFile, p planned) (t task, err error) {
 	return t, err
 }
 
-// check reads a device and compares it with the state that was planned for, without
-// a write: Failed if it cannot be read, Refused if it has changed or if its plan has
-// other steps than those of the digest, otherwise Skipped. The plan of the task needs no steps,
-// unless it was saved: it must then be the one that is made now.
+// check reads a device and compares it with the state that was planned for, without writing.
+// The state is Failed if the device cannot be read, Refused if it has changed or if a new plan
+// has other steps, and otherwise Skipped. A saved plan must also be equal to the new plan; for
+// other plans the task needs no steps.
 func (r *run) check(ctx context.Context, t task, saved bool) (out checked) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()

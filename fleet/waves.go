@@ -7,25 +7,26 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// maxWave bounds a wave: the sessions of its devices are open at once.
+// maxWave is the maximum number of devices of a wave, because the sessions of all of them
+// are open at once.
 const maxWave = 64
 
-// waver cuts devices into waves. It knows no history: the same devices always get the same
-// waves.
+// waver cuts devices into waves. It does not use the history, so the same devices always get
+// the same waves.
 type waver struct {
 	m *RolloutMaker
-	// together keeps to no limit but those that the intent states, for devices that take no
-	// port down.
+	// together applies only the limits that the intent states to devices that take no port
+	// down.
 	together bool
-	kinds    map[string]int // how many devices of a kind change
-	stated   map[string]bool
-	alone    map[string][]string // canaries that no one stated, with those that follow
-	near     map[string][]string
-	groups   map[string][]int
+	kinds    map[string]int      // number of changing devices of each kind
+	stated   map[string]bool     // canaries that the intent names
+	alone    map[string][]string // canaries that the intent does not name, with the devices that follow
+	near     map[string][]string // neighbours of each device, see RolloutMaker.neighbours
+	groups   map[string][]int    // rollout groups of each device
 }
 
-// waver makes a waver for the devices that change. It marks the canaries of the intent among
-// them, which go first, and those that may join others.
+// waver returns a waver for the devices that change. It sets First for the canaries of the
+// intent among them, and Joins for devices that may change together with other kinds.
 func (m *RolloutMaker) waver(devices []*order.Device, together bool) *waver {
 	w := &waver{m: m, together: together, kinds: map[string]int{}, stated: map[string]bool{}, alone: map[string][]string{}, near: m.neighbours(), groups: map[string][]int{}}
 	for _, d := range devices {
@@ -45,8 +46,8 @@ func (m *RolloutMaker) waver(devices []*order.Device, together bool) *waver {
 	return w
 }
 
-// cut cuts devices into stages, each a wave: the canary, unless the intent states others, then
-// the rest, and then those that join others.
+// cut cuts devices into stages, each of them a wave: first a canary, unless the intent names
+// canaries, then the other devices, and last those with Joins.
 func (w *waver) cut(devices []*order.Device) (out []order.Stage) {
 	var names, joining []string
 	for _, d := range devices {
@@ -68,8 +69,9 @@ func (w *waver) cut(devices []*order.Device) (out []order.Stage) {
 	return out
 }
 
-// canaries marks the waves to learn from: those of devices that the intent names as canaries,
-// or of one device that is the first of its kind, or of those with its change, and not the last.
+// canaries marks the canary waves: those of devices that the intent names as canaries. If it
+// names none, a wave of one device is a canary wave if the device is the first of its kind,
+// or the first with its change, and others follow.
 func (w *waver) canaries(waves []Wave) {
 	seen := map[string]bool{} // devices and kinds
 	for i := range waves {
@@ -104,11 +106,11 @@ func (w *waver) fill(names []string) (waves [][]string) {
 	return waves
 }
 
-// room is a wave that is being filled.
+// room is a wave that is still being filled.
 type room struct {
 	names  []string
 	kinds  map[string]int
-	near   map[string]int // how many switches of the wave a device has links to
+	near   map[string]int // for each device, the number of switches in the wave that it has links to
 	groups map[int]bool
 }
 
@@ -119,8 +121,9 @@ func (w *waver) kind(name string) string {
 	return "host"
 }
 
-// fits reports whether a device has room in a wave: never two of a group, never all
-// switches that a device has links to, and no more of a role than the intent allows.
+// fits reports whether a device may be added to a wave. A wave never has two devices of a
+// rollout group, never all switches that a device has links to, and no more devices of a
+// role than the intent allows.
 func (w *waver) fits(r *room, name string) bool {
 	k := w.kind(name)
 	limit := w.m.fabric.Rollout.MaxUnavailable
@@ -142,7 +145,7 @@ func (w *waver) fits(r *room, name string) bool {
 	return true
 }
 
-// attached are the devices that have links to a switch.
+// attached returns the devices that have links to a switch.
 func (w *waver) attached(name string) []string {
 	var out []string
 	for _, p := range w.m.fabric.Switch(name).Ports {

@@ -8,14 +8,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 )
 
-// InWindow returns an error of the kind KindWindow where the maintenance windows of
-// the intent forbid writes now.
+// InWindow returns an error of the kind KindWindow if the maintenance windows of the intent
+// forbid writes now.
 func InWindow(f *intent.Fabric, now time.Time) error {
 	return windowError(f, now, "outside the maintenance windows (%s)%s; nothing was written")
 }
 
-// windowError is the error of a time at which no window is open. Its format has the
-// place of the windows, and when the next one opens.
+// windowError returns an error if no maintenance window is open now. format has two verbs:
+// the position of the windows in the intent, and when the next one opens.
 func windowError(f *intent.Fabric, now time.Time, format string) error {
 	ws := f.Rollout.Windows
 	if ws.Open(now) {
@@ -28,7 +28,7 @@ func windowError(f *intent.Fabric, now time.Time, format string) error {
 	return errorAs("", OpJudge, KindWindow, fmt.Errorf(format, ws[0].Pos, next))
 }
 
-// windowsOf spells the windows of an intent.
+// windowsOf returns the maintenance windows of an intent as text.
 func windowsOf(f *intent.Fabric) (out []string) {
 	for _, w := range f.Rollout.Windows {
 		out = append(out, w.String())
@@ -36,8 +36,8 @@ func windowsOf(f *intent.Fabric) (out []string) {
 	return out
 }
 
-// WindowNow says in a few words whether the maintenance windows of the intent are
-// open, and until when, or when the next one opens; "" for an intent without windows.
+// WindowNow describes whether a maintenance window of the intent is open and until when,
+// or when the next one opens. It returns "" for an intent without windows.
 func WindowNow(f *intent.Fabric, now time.Time) string {
 	ws := f.Rollout.Windows
 	closes, opens := ws.Closes(now), ws.Opens(now)
@@ -54,13 +54,13 @@ func WindowNow(f *intent.Fabric, now time.Time) string {
 	return "open until " + moment(closes, now)
 }
 
-// moment spells a time with its zone, and how far it is away.
+// moment formats a time with its zone and how far away it is.
 func moment(at, now time.Time) string {
 	away := max(at.Sub(now).Round(time.Minute), time.Minute)
 	return fmt.Sprintf("%s (in %s)", at.Format("Mon 2006-01-02 15:04 MST"), drivers.Spell(away))
 }
 
-// inWindow is InWindow for a run, which may be allowed to write at any time.
+// inWindow calls InWindow, unless the run may write at any time.
 func (r *run) inWindow() error {
 	if r.OutsideWindow || r.Fabric == nil {
 		return nil
@@ -68,7 +68,8 @@ func (r *run) inWindow() error {
 	return InWindow(r.Fabric, r.Now())
 }
 
-// stillInWindow says why no further device of a run is begun.
+// stillInWindow returns an error if the window has closed, so that the run must not start
+// another device.
 func (r *run) stillInWindow() error {
 	if r.OutsideWindow || r.Fabric == nil {
 		return nil
