@@ -1,9 +1,9 @@
-// Package cumulus simulates a switch with NVIDIA Cumulus Linux: NVUE's REST API over HTTPS
-// with its revisions, prompts and refusals, and the command nv over SSH.
+// Package cumulus simulates a switch with NVIDIA Cumulus Linux: NVUE's REST API over HTTPS with
+// its revisions, prompts and rejections, and the nv command over SSH.
 //
-// It behaves as NVIDIA's documentation says, and where that is silent, as programs that
-// are known to work with real switches expect: the states of a revision and the timer of an
-// apply are from such. What neither tells can be had either way, see [Options].
+// It follows NVIDIA's documentation. Where that says nothing, it behaves as expected by programs
+// that are known to work with real switches; the states of a revision and the timer of an apply
+// come from such programs. Behavior that neither determines is configurable, see [Options].
 package cumulus
 
 import (
@@ -33,64 +33,66 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// Options say what a switch is.
+// Options configures the simulated switch.
 type Options struct {
 	Hostname string
 	Model    string // "SN5600"
-	ASIC     string // "Spectrum-4"; "" follows from the model
+	ASIC     string // "Spectrum-4"; "" derives it from the model
 	Version  string // "5.15.0"
 
 	Username, Password string
-	// Factory says that the password was never changed: everything is forbidden.
+	// Factory means that the password was never changed, in which case the switch forbids
+	// everything.
 	Factory bool
 
-	TLS     *tls.Config // nil: one of its own making
-	HostKey ssh.Signer  // nil: a new one
+	TLS     *tls.Config // nil creates one
+	HostKey ssh.Signer  // nil creates one
 	Listen  sim.ListenFunc
 
-	// Interfaces are the ports, Speeds what they run at, bits a second; 400G without.
+	// Interfaces lists the ports. Speeds holds their speeds in bits per second; the default is
+	// 400G.
 	Interfaces []string
 	Speeds     map[string]int64
-	// Running is the configuration to start with, as "nv config show" or the REST API shows
-	// it, in YAML, JSON or commands; nil is that of the factory.
+	// Running is the configuration to start with, as shown by "nv config show" or the REST API, in
+	// YAML, JSON or commands; nil means the factory configuration.
 	Running []byte
 
-	// TimeScale is how many seconds each step of an apply takes; 0: no time.
+	// TimeScale is the duration of each step of an apply in seconds; 0 means no delay.
 	TimeScale float64
-	// Clock stretches the timer of an apply; 0 is 1.
+	// Clock scales the confirmation timer of an apply; 0 means 1.
 	Clock float64
-	// Patience is how long a prompt waits for an answer; 0 is 30 s.
+	// Patience is how long a prompt waits for an answer; 0 means 30 s.
 	Patience time.Duration
 	Shuffle  uint64
 
-	// What no document tells.
+	// The following behavior is not documented.
 
-	// AnyWords takes the words of a state from before and after 5.15 alike.
+	// AnyWords accepts the state keywords from before and after 5.15.
 	AnyWords bool
-	// Whole has an apply put a revision in force as a whole, with what others had applied
-	// since it was made undone; else what the revision changes is merged.
+	// Whole makes an apply activate a revision as a whole, which reverts what others applied since
+	// the revision was created. Otherwise only the changes of the revision are merged.
 	Whole bool
-	// Hollow keeps the branches that an unset leaves empty.
+	// Hollow keeps branches that become empty by an unset.
 	Hollow bool
-	// MaxLossless is how many lossless priorities an apply takes; 0 is any number.
+	// MaxLossless is the maximum number of lossless priorities in an apply; 0 means no limit.
 	MaxLossless int
-	// Rounded reads thresholds back as the cells of the ASIC have them, in the
-	// configuration as well.
+	// Rounded rounds thresholds to the ASIC's cells when they are read back, in the configuration
+	// too.
 	Rounded bool
-	// Spelled shows sizes in operational data as the command does ("153.00 KB"), and not
-	// as numbers.
+	// Spelled shows sizes in operational data as the command does ("153.00 KB") instead of as
+	// numbers.
 	Spelled bool
-	// Wrapped shows one revision within an object that has its ID as key.
+	// Wrapped wraps a single revision in an object with its ID as the key.
 	Wrapped bool
 }
 
-// neighbor is the other end of a link.
+// neighbor is the device and port at the other end of a link.
 type neighbor struct{ device, port string }
 
-// Switch is a simulated switch. New makes one, Start and Close start and stop it.
+// Switch is a simulated switch. New creates it; Start and Close start and stop it.
 type Switch struct {
 	o       Options
-	release int // 515
+	release int // 100 times the major plus the minor number: 515 for 5.15
 	faults  Faults
 	tally   sim.Tally
 	dice    sim.Shuffler
@@ -102,7 +104,7 @@ type Switch struct {
 	startup   tree
 	revisions map[string]*revision
 	last      int
-	edited    bool // files were changed by hand
+	edited    bool // files were edited by hand
 	pending   string
 	flaps     map[string]int
 	writes    int
@@ -126,17 +128,17 @@ type Switch struct {
 	closed bool
 }
 
-// Install puts the chassis of a name in the place of the one that is there; "" is its own.
+// Install replaces the chassis with the one of the given name; "" means the switch's own.
 func (s *Switch) Install(chassis string) { s.chassis.Install(cmp.Or(chassis, s.o.Hostname)) }
 
 var versionForm = regexp.MustCompile(`^(\d+)\.(\d+)\.\d+`)
 
-// wrong are the certificate and the host key of WrongCertificate; one of each for the
-// process is enough.
+// wrong and wrongKey create the certificate and the host key for WrongCertificate. One of each is
+// enough for the whole process.
 var wrong = sync.OnceValues(func() (*tls.Config, error) { c, _, err := sim.NewTLS(); return c, err })
 var wrongKey = sync.OnceValues(sim.NewHostKey)
 
-// New makes a switch. It fails for a version or a configuration that it cannot read.
+// New returns a switch. It fails if it cannot parse the version or the configuration.
 func New(o Options) (*Switch, error) {
 	m := versionForm.FindStringSubmatch(o.Version)
 	if m == nil {
@@ -174,7 +176,7 @@ func New(o Options) (*Switch, error) {
 	return s, nil
 }
 
-// factory is the configuration of a switch as it comes.
+// factory returns the configuration of a new switch.
 func (s *Switch) factory() tree {
 	ports := tree{"eth0": tree{"type": "eth", "ip": tree{"address": tree{"dhcp": tree{}}}}}
 	for p := range s.ports {
@@ -183,11 +185,11 @@ func (s *Switch) factory() tree {
 	return tree{"interface": ports, "system": tree{"hostname": s.o.Hostname}}
 }
 
-// command is one of "nv config show -o commands".
+// command matches a line of "nv config show -o commands".
 var command = regexp.MustCompile(`(?m)^[ \t]*nv (?:set|unset) [^\r\n]*`)
 
-// read reads a configuration: the object itself, the list of "nv config show", or commands.
-// It leaves out and returns what the switch refuses.
+// read parses a configuration: an object, the list of "nv config show", or commands. It leaves out
+// what the switch rejects, and returns that as refused.
 func (s *Switch) read(b []byte) (out tree, refused []string, err error) {
 	out = tree{}
 	if lines := command.FindAll(b, -1); len(lines) > 0 {
@@ -225,7 +227,7 @@ func (s *Switch) read(b []byte) (out tree, refused []string, err error) {
 	return out, s.prune(out), nil
 }
 
-// asJSON gives what was read of YAML the types that JSON has.
+// asJSON converts parsed YAML to the types used for JSON.
 func asJSON(n *yamltext.Node) any {
 	switch n.Kind {
 	case yamltext.Map:
@@ -250,7 +252,7 @@ func asJSON(n *yamltext.Node) any {
 	return n.Value
 }
 
-// prune takes out of a configuration what the switch refuses.
+// prune removes from a configuration what the switch rejects.
 func (s *Switch) prune(t tree) (refused []string) {
 	for range 10_000 {
 		bad := s.check(t)
@@ -275,7 +277,7 @@ func (s *Switch) prune(t tree) (refused []string) {
 	return refused
 }
 
-// Refuses returns what a switch refuses of a configuration.
+// Refuses returns what a switch rejects of a configuration.
 func Refuses(_ string, config []byte) []string {
 	_, refused, err := (&Switch{release: relative, o: Options{AnyWords: true}}).read(config)
 	if err != nil {
@@ -329,7 +331,7 @@ func (s *Switch) Start() (err error) {
 	return nil
 }
 
-// Close stops the servers and waits for all that they started.
+// Close stops the servers and waits for everything they started.
 func (s *Switch) Close() error {
 	s.mu.Lock()
 	was := s.closed
@@ -354,7 +356,7 @@ func (s *Switch) dropAll() {
 	s.sshLn.DropAll()
 }
 
-// Restart reboots the switch: what was not saved is lost, and all connections are cut.
+// Restart reboots the switch: unsaved changes are lost, and all connections are cut.
 func (s *Switch) Restart() error {
 	s.restart()
 	return nil
@@ -377,40 +379,40 @@ func (s *Switch) restart() {
 	s.dropAll()
 }
 
-// GNMIAddr is the host:port of the REST API, which is this system's way in.
+// GNMIAddr returns the host:port of the REST API, which this system has instead of gNMI.
 func (s *Switch) GNMIAddr() string { return s.restLn.Address() }
 
-// SSHAddr is the host:port of the SSH server.
+// SSHAddr returns the host:port of the SSH server.
 func (s *Switch) SSHAddr() string { return s.sshLn.Address() }
 
-// HostKeyLine is the known_hosts line of the SSH server.
+// HostKeyLine returns the known_hosts line of the SSH server.
 func (s *Switch) HostKeyLine() string {
 	return knownhosts.Line([]string{knownhosts.Normalize(s.sshLn.Address())}, s.key.PublicKey())
 }
 
-// CAPEM is the certificate that a client trusts.
+// CAPEM returns the CA certificate for the REST API as PEM.
 func (s *Switch) CAPEM() []byte { return slices.Clone(s.caPEM) }
 
-// MostSessions are the largest numbers of connections to each server at once.
+// MostSessions returns the largest number of simultaneous connections to each server so far.
 func (s *Switch) MostSessions() (rest, ssh int) { return s.restLn.Most(), s.sshLn.Most() }
 
-// Shuffle has the switch answer as another one of its kind.
+// Shuffle makes the switch answer like a different one of its kind.
 func (s *Switch) Shuffle(seed uint64) { s.dice.Shuffle(seed) }
 
-// Faults make the switch misbehave.
+// Faults returns the switch's fault injection.
 func (s *Switch) Faults() *Faults { return &s.faults }
 
-// Counters are what the switch counts.
+// Counters returns the switch's counters.
 func (s *Switch) Counters() *sim.Tally { return &s.tally }
 
-// Running is the applied configuration, as JSON with a value a line.
+// Running returns the applied configuration as JSON with one value per line.
 func (s *Switch) Running() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return printed(s.applied)
 }
 
-// Startup is the saved configuration.
+// Startup returns the saved configuration as JSON with one value per line.
 func (s *Switch) Startup() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -418,12 +420,12 @@ func (s *Switch) Startup() string {
 }
 
 func printed(t tree) string {
-	b, _ := json.MarshalIndent(t, "", " ") // of objects, texts and numbers it cannot fail
+	b, _ := json.MarshalIndent(t, "", " ") // cannot fail: only objects, strings and numbers
 	return string(b) + "\n"
 }
 
-// Configure changes the applied configuration as another user does, with "nv set" and "nv
-// unset" lines. Nothing of it is saved.
+// Configure changes the applied configuration like another user, with "nv set" and "nv unset"
+// lines. It saves nothing.
 func (s *Switch) Configure(lines string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -450,8 +452,8 @@ func (s *Switch) Save() {
 	s.startup = cloned(s.applied)
 }
 
-// Keep returns what brings the configurations, neighbours and cables of now back, and ends
-// what waits.
+// Keep returns a function that restores the current configurations, neighbors and cables, and ends
+// pending applies.
 func (s *Switch) Keep() func() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -464,14 +466,14 @@ func (s *Switch) Keep() func() {
 	}
 }
 
-// EditFiles changes the files of switchd by hand, of which NVUE knows nothing.
+// EditFiles simulates an edit of switchd's files by hand, which NVUE does not know about.
 func (s *Switch) EditFiles() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.edited = true
 }
 
-// State is the state of the newest revision.
+// State returns the state of the newest revision.
 func (s *Switch) State() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -481,14 +483,14 @@ func (s *Switch) State() string {
 	return ""
 }
 
-// Waits reports whether an apply waits for its confirmation, or is at work.
+// Waits reports whether an apply is running or waits for its confirmation.
 func (s *Switch) Waits() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.busy() != nil
 }
 
-// Down lists the ports that are down by configuration.
+// Down returns the ports that are configured down.
 func (s *Switch) Down() (out []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -505,21 +507,22 @@ func down(t tree, port string) bool {
 	return is
 }
 
-// Flaps counts how often each port went down and up again.
+// Flaps returns how often each port was set down and up again.
 func (s *Switch) Flaps() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.flaps)
 }
 
-// Writes counts the requests to write that reached the switch.
+// Writes returns the number of write requests that reached the switch.
 func (s *Switch) Writes() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.writes
 }
 
-// SetNeighbor says what LLDP sees on a port; an empty device is nothing.
+// SetNeighbor sets the device and port that LLDP shows on a port. An empty device removes the
+// neighbor.
 func (s *Switch) SetNeighbor(port, device, remotePort string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -530,21 +533,21 @@ func (s *Switch) SetNeighbor(port, device, remotePort string) {
 	s.neighbors[port] = neighbor{device, remotePort}
 }
 
-// Unplug takes the cable out of a port, or puts it in again.
+// Unplug unplugs or plugs in the cable of a port.
 func (s *Switch) Unplug(port string, out bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unplugged[port] = out
 }
 
-// Connect says how the port at the other end of a link is set.
+// Connect sets the function that returns the settings of the port at the other end of a link.
 func (s *Switch) Connect(port string, peer func() cli.Wire) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.peers[port] = peer
 }
 
-// Wire is how a port is set, for the other end of its link.
+// Wire returns the settings of a port for the other end of its link.
 func (s *Switch) Wire(port string) cli.Wire {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -566,7 +569,7 @@ func (s *Switch) wire(port string) cli.Wire {
 
 func (s *Switch) has(port string) bool { return s.ports[port] }
 
-// speed is what a port runs at, bits a second.
+// speed returns the speed of a port in bits per second.
 func (s *Switch) speed(port string) int64 {
 	if n, err := strconv.ParseFloat(strings.TrimSuffix(text(s.applied, "interface", port, "link", "speed"), "G"), 64); err == nil {
 		return int64(n * 1e9)

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// client talks to a switch over REST.
+// client is a REST client of a switch.
 type client struct {
 	*testing.T
 	s    *Switch
@@ -59,7 +59,7 @@ func start(t *testing.T, o Options) *client {
 	return &client{T: t, s: s, http: &http.Client{Transport: transport}, pass: "secret"}
 }
 
-// do asks, and fails the test where the answer has another status.
+// do sends a request and fails the test if the answer has a different status.
 func (c *client) do(status int, method, path, body string) map[string]any {
 	c.Helper()
 	req, err := http.NewRequestWithContext(c.Context(), method, "https://"+c.s.GNMIAddr()+"/nvue_v1"+path, strings.NewReader(body))
@@ -88,7 +88,7 @@ func (c *client) do(status int, method, path, body string) map[string]any {
 	return out
 }
 
-// revision makes one that holds a patch.
+// revision creates a revision with a patch.
 func (c *client) revision(patch string) string {
 	c.Helper()
 	for id := range c.do(200, "POST", "/revision", "") {
@@ -101,7 +101,7 @@ func (c *client) revision(patch string) string {
 	return ""
 }
 
-// state waits until a revision is in a state that lasts, and returns it.
+// state waits until a revision is in a stable state and returns that state.
 func (c *client) state(id string) string {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(c.Context(), 20*time.Second)
@@ -119,7 +119,7 @@ func (c *client) apply(id, body string) string {
 	return c.state(id)
 }
 
-// want fails the test unless the applied configuration has a value.
+// want fails the test unless the applied configuration has the given value.
 func (c *client) want(value string, path ...string) {
 	c.Helper()
 	got := c.do(200, "GET", "/?rev=applied&filled=false&expand=true", "")
@@ -154,7 +154,7 @@ func TestARevisionIsMadeComparedAppliedAndSaved(t *testing.T) {
 	if c.s.Startup() != c.s.Running() {
 		t.Error("not saved")
 	}
-	c.do(400, "PATCH", "/?rev="+id, mtu) // it is no longer pending
+	c.do(400, "PATCH", "/?rev="+id, mtu) // the revision is no longer pending
 	c.do(404, "PATCH", "/?rev=99", mtu)
 	c.do(400, "PATCH", "/", mtu)
 	if s := c.state(c.revision("")); s != "pending" {
@@ -189,7 +189,7 @@ func TestSavingIsAutomaticSince59AndCanBeSwitchedOff(t *testing.T) {
 func TestWordsAndKeysAreThoseOfTheRelease(t *testing.T) {
 	for _, w := range []struct {
 		patch  string
-		before bool // 5.15
+		before bool // accepted before 5.15
 		since  int
 	}{
 		{`{"qos":{"roce":{"enable":"on"}}}`, true, 0},
@@ -220,7 +220,7 @@ func TestWhatThePatchOfAReleaseCannotHold(t *testing.T) {
 	} {
 		c.do(400, "PATCH", "/?rev="+c.revision(""), patch)
 	}
-	// Until 5.16 a patch sets or unsets, and not both.
+	// Before 5.16 a patch can either set or unset, not both.
 	for version, want := range map[string]string{"5.15.0": "", "5.16.0": "9100"} {
 		c := start(t, Options{Version: version})
 		c.apply(c.revision(mtu), plain)
@@ -313,7 +313,7 @@ func TestAWarningAsks(t *testing.T) {
 	waitFor(c, id, "ays")
 	c.do(200, "PATCH", "/revision/"+id, `{"state":"ays_no"}`)
 	waitFor(c, id, "ays_fail")
-	c.do(400, "PATCH", "/revision/"+id, `{"state":"ays_yes"}`) // nothing asks any more
+	c.do(400, "PATCH", "/revision/"+id, `{"state":"ays_yes"}`) // no prompt is open any more
 }
 
 func waitFor(c *client, id, state string) {
@@ -342,7 +342,7 @@ func TestAnApplyToBeConfirmed(t *testing.T) {
 			if c.s.Startup() == c.s.Running() {
 				t.Error("saved before it is confirmed")
 			}
-			// Another one waits for its turn.
+			// Another apply waits for its turn.
 			other := c.revision(`{"interface":{"swp2":{"link":{"mtu":9100}}}}`)
 			c.do(200, "PATCH", "/revision/"+other, plain)
 			if s, _ := c.do(200, "GET", "/revision/"+other, "")["state"].(string); s != "apply" {
@@ -550,8 +550,8 @@ func TestAConfigurationIsTakenWithoutWhatIsRefused(t *testing.T) {
 	}
 }
 
-// Members of a bond, domains of a bridge and addresses are keys, also where a command ends
-// with one (the examples of NVIDIA's guide show the commands beside startup.yaml).
+// Members of a bond, domains of a bridge and addresses are keys, even at the end of a command (the
+// examples in NVIDIA's guide show commands next to startup.yaml).
 func TestCommandsAddKeysToCollections(t *testing.T) {
 	commands := []byte(`
 nv set interface bond1 bond member swp1-2
@@ -580,7 +580,7 @@ nv set qos pfc lossless3 switch-priority 3
 			t.Errorf("%s is %q, want %q", path, got, want)
 		}
 	}
-	// The watchdog of a member needs PFC, which its bond has.
+	// The watchdog of a bond member needs PFC, which is configured on its bond.
 	if s := c.apply(c.revision(mtu), plain); s != "applied_and_saved" {
 		t.Errorf("a change of the MTU ends %s", s)
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Faults are the ways to misbehave. Those of the next write are used up by it; the others
-// stay until they are switched off or cleared. Safe for concurrent use.
+// Faults makes a switch misbehave. Faults that affect the next write are used up by it; the others
+// stay until they are switched off or cleared. It is safe for concurrent use.
 type Faults struct {
 	mu sync.Mutex
 	s  *Switch
@@ -21,73 +21,75 @@ type Faults struct {
 	cleared                                                                            chan struct{}
 }
 
-// RejectNext has the next apply found invalid.
+// RejectNext makes the next apply fail as invalid.
 func (f *Faults) RejectNext() { f.set(&f.reject, true) }
 
-// DropBefore cuts the connection of the next write, of which nothing is done.
+// DropBefore cuts the connection of the next write, which changes nothing.
 func (f *Faults) DropBefore() { f.set(&f.dropBefore, true) }
 
-// DropAfter cuts the connection of the next apply, which goes on.
+// DropAfter cuts the connection of the next apply, which continues.
 func (f *Faults) DropAfter() { f.set(&f.dropAfter, true) }
 
-// FailAfterApply answers the next apply with an internal error, and goes on with it.
+// FailAfterApply answers the next apply with an internal error, but the apply continues.
 func (f *Faults) FailAfterApply() { f.set(&f.failAfter, true) }
 
-// PretendNext has the next apply end as applied, and change nothing.
+// PretendNext makes the next apply end as applied without changing anything.
 func (f *Faults) PretendNext() { f.set(&f.pretend, true) }
 
-// PretendSave has the next save, or the next apply, save nothing and say that it did.
+// PretendSave makes the next save or apply report that it saved, without saving anything.
 func (f *Faults) PretendSave() { f.set(&f.pretendSave, true) }
 
-// RefusePatch finds a value of each patch of a configuration wrong.
+// RefusePatch rejects a value in each patch of a configuration.
 func (f *Faults) RefusePatch(on bool) { f.set(&f.refusePatch, on) }
 
-// FailApply has the next apply fail while services reload: it asks whether to ignore that.
+// FailApply makes the next apply fail while services reload. The switch then asks whether to
+// ignore the failure.
 func (f *Faults) FailApply() { f.set(&f.failApply, true) }
 
-// RestartInside restarts the switch in the middle of the next apply.
+// RestartInside restarts the switch during the next apply.
 func (f *Faults) RestartInside() { f.set(&f.restart, true) }
 
-// Asks has each apply ask whether the user is sure, with a message; "" ends it.
+// Asks makes each apply ask "Are you sure?" with the given message; "" turns it off.
 func (f *Faults) Asks(message string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asks = message
 }
 
-// GiveUp leaves the next apply without an answer. It is carried out when release is closed.
+// GiveUp leaves the next apply unanswered. It is executed when release is closed.
 func (f *Faults) GiveUp(release <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.giveUp = release
 }
 
-// Delay holds every answer back for d, or until Clear, Close or the client's leaving.
+// Delay delays every answer by d. A delay ends early at Clear or Close, or when the client leaves.
 func (f *Faults) Delay(d time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.delay = d
 }
 
-// TruncateAnswers cuts answers in the middle.
+// TruncateAnswers cuts off the second half of each answer.
 func (f *Faults) TruncateAnswers(on bool) { f.set(&f.truncate, on) }
 
-// ReadOnly is an account that may only read.
+// ReadOnly makes the account read-only.
 func (f *Faults) ReadOnly(on bool) { f.set(&f.readOnly, on) }
 
-// NoModel is another product that speaks NVUE.
+// NoModel makes the switch look like another product that uses NVUE.
 func (f *Faults) NoModel(on bool) { f.set(&f.noModel, on) }
 
-// NoTimer refuses an apply that is to be confirmed, over REST.
+// NoTimer rejects an apply with confirmation over REST.
 func (f *Faults) NoTimer(on bool) { f.set(&f.noTimer, on) }
 
-// NoMessage refuses an apply with a message.
+// NoMessage rejects an apply with a message.
 func (f *Faults) NoMessage(on bool) { f.set(&f.noMessage, on) }
 
-// WrongCertificate presents a certificate that the CA did not sign, and another host key.
+// WrongCertificate makes new connections present a certificate that the CA did not sign, and a
+// different SSH host key.
 func (f *Faults) WrongCertificate(on bool) { f.set(&f.badCert, on) }
 
-// RefuseConnections closes new connections at once and cuts those there are.
+// RefuseConnections closes new connections at once and cuts the open ones.
 func (f *Faults) RefuseConnections(on bool) {
 	f.set(&f.refuse, on)
 	if on {
@@ -95,14 +97,14 @@ func (f *Faults) RefuseConnections(on bool) {
 	}
 }
 
-// BeforeWrite runs fn before each apply changes anything. Nil ends it.
+// BeforeWrite runs fn before each apply changes anything; nil turns it off.
 func (f *Faults) BeforeWrite(fn func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.beforeWrite = fn
 }
 
-// Clear ends the faults, and the delays that are running.
+// Clear ends all faults and the current delays.
 func (f *Faults) Clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -125,7 +127,7 @@ func (f *Faults) on(b *bool) bool {
 	return *b
 }
 
-// take reads a fault of the next write and uses it up.
+// take reports whether a fault for the next write is on, and uses it up.
 func (f *Faults) take(b *bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,7 +159,7 @@ func (f *Faults) hook() {
 	}
 }
 
-// hold waits the delay of an answer out. The error is that nobody waits for it any more.
+// hold waits for the delay of an answer. It returns an error if the client leaves meanwhile.
 func (f *Faults) hold(ctx context.Context) error {
 	f.mu.Lock()
 	d, cleared := f.delay, f.cleared

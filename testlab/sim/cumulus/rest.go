@@ -17,13 +17,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// quiet drops what the server says of clients that leave.
+// quiet discards the HTTP server's messages about clients that leave.
 var quiet = log.New(io.Discard, "", 0)
 
-// maxBody bounds a request, in bytes.
+// maxBody is the maximum size of a request body in bytes.
 const maxBody = 16 << 20
 
-// answer is what a request is answered.
+// answer is the answer to a request.
 type answer struct {
 	status int
 	body   any
@@ -60,7 +60,7 @@ func (s *Switch) serve(w http.ResponseWriter, r *http.Request) {
 	if a.body != nil {
 		e := json.NewEncoder(&b)
 		e.SetIndent("", "  ")
-		_ = e.Encode(a.body) // of objects, texts and numbers it cannot fail
+		_ = e.Encode(a.body) // cannot fail: only objects, strings and numbers
 	}
 	out := b.Bytes()
 	w.Header().Set("Content-Type", "application/json")
@@ -105,7 +105,7 @@ func (s *Switch) answer(r *http.Request, body []byte) answer {
 	return s.stage(r.Method, r.Header.Get("Content-Type"), path, q.Get("rev"), body)
 }
 
-// get shows a part of a configuration, or of what is.
+// get returns a part of a configuration or of the operational state.
 func (s *Switch) get(path []string, q url.Values) answer {
 	far := s.far()
 	s.mu.Lock()
@@ -120,7 +120,7 @@ func (s *Switch) get(path []string, q url.Values) answer {
 		if !ok {
 			return refused(http.StatusNotFound, "revision "+rev+" does not exist")
 		}
-		if t = named; config || q.Get("diff") != "" { // what is operational was made for this answer
+		if t = named; config || q.Get("diff") != "" { // the operational state was built for this answer and need not be copied
 			t = cloned(named)
 		}
 	}
@@ -160,7 +160,7 @@ func (s *Switch) get(path []string, q url.Values) answer {
 	return answer{http.StatusOK, v}
 }
 
-// pick copies what a pattern such as "*/lldp/neighbor" names.
+// pick copies the nodes that match a pattern such as "*/lldp/neighbor".
 func pick(into, from tree, pattern []string) {
 	for k, v := range from {
 		if pattern[0] != "*" && pattern[0] != k {
@@ -181,7 +181,7 @@ func pick(into, from tree, pattern []string) {
 	}
 }
 
-// stage changes a revision that is being made.
+// stage changes a pending revision.
 func (s *Switch) stage(method, kind string, path []string, rev string, body []byte) answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,7 +235,7 @@ func (s *Switch) stage(method, kind string, path []string, rev string, body []by
 		return refused(http.StatusBadRequest, bad)
 	}
 	if set, unset := mixed(whole); s.release < batches && set && unset {
-		// The order of both is not defined: here what is set is lost.
+		// The result of such a patch is undefined. Here the settings are lost.
 		leaves(whole, nil, func(p []string, v any) {
 			if v == nil {
 				remove(r.tree, p)
@@ -251,7 +251,7 @@ func (s *Switch) stage(method, kind string, path []string, rev string, body []by
 	return answer{http.StatusOK, patch}
 }
 
-// mixed reports whether one object of a patch both sets and unsets.
+// mixed reports which of the two operations, set and unset, a patch contains.
 func mixed(t tree) (set, unset bool) {
 	leaves(t, nil, func(_ []string, v any) {
 		if v == nil {
@@ -263,10 +263,10 @@ func mixed(t tree) (set, unset bool) {
 	return set, unset
 }
 
-// answers are what a client may say to a revision that asks, by the state that it is in.
+// answers lists the valid answers to the prompt of a revision, by the revision's state.
 var answers = map[string][]string{"ays": {"ays_yes", "ays_no"}, "confirm": {"confirm_yes", "confirm_no"}, "ignore_fail": {"ignore_fail_yes", "ignore_fail_no"}}
 
-// onRevision makes, shows, applies and answers revisions.
+// onRevision creates, shows and applies revisions, and answers their prompts.
 func (s *Switch) onRevision(ctx context.Context, method string, path []string, body []byte, user string) answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -372,8 +372,8 @@ func (s *Switch) onRevision(ctx context.Context, method string, path []string, b
 	return shown()
 }
 
-// reply hands an answer to a revision that asks. Its state changes at once, so that an
-// answer is taken once.
+// reply passes an answer to a revision's prompt. The state changes at once, so that only one
+// answer is accepted.
 func (s *Switch) reply(r *revision, word string) {
 	r.state = word
 	select {
@@ -382,7 +382,7 @@ func (s *Switch) reply(r *revision, word string) {
 	}
 }
 
-// round has thresholds as the cells of the ASIC hold them.
+// round rounds thresholds to the ASIC's cells.
 func (s *Switch) round(t tree) {
 	for _, p := range natural.Keys(object(t, "qos", "congestion-control")) {
 		for _, tc := range object(t, "qos", "congestion-control", p, "traffic-class") {

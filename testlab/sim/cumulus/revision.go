@@ -9,7 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// revision is a configuration that is being made, or was applied.
+// revision is a configuration that is being edited or was applied.
 type revision struct {
 	id         string
 	base, tree tree
@@ -18,13 +18,13 @@ type revision struct {
 	issues     []issue
 	message    string
 	user       string
-	auto       map[string]string // answers to prompts, given in advance
+	auto       map[string]string // answers to prompts given in advance
 	confirm    time.Duration
 	answer     chan string
 	applied    time.Time
 }
 
-// final are the states that nothing comes after by itself.
+// final reports whether the state does not change by itself.
 func (r *revision) final() bool {
 	switch r.state {
 	case "pending", "inactive", "invalid", "applied", "applied_and_saved", "ays_fail", "confirm_fail", "apply_error", "apply_fail", "saved":
@@ -33,7 +33,7 @@ func (r *revision) final() bool {
 	return false
 }
 
-// show is a revision as the REST API has it.
+// show returns a revision in the form of the REST API.
 func (r *revision) show() tree {
 	issues := tree{}
 	for i, is := range r.issues {
@@ -54,7 +54,7 @@ func (r *revision) show() tree {
 	return out
 }
 
-// create makes a revision. The caller holds mu.
+// create creates a revision. The caller must hold mu.
 func (s *Switch) create(user string) *revision {
 	s.last++
 	r := &revision{id: strconv.Itoa(s.last), base: cloned(s.applied), tree: cloned(s.applied), state: "pending", user: user, answer: make(chan string, 1)}
@@ -62,13 +62,13 @@ func (s *Switch) create(user string) *revision {
 	return r
 }
 
-// start begins an apply, of which everything else goes on by itself. The caller holds mu.
+// start starts an apply, which continues in a goroutine. The caller must hold mu.
 func (s *Switch) start(r *revision, release <-chan struct{}) {
 	r.state, r.progress, r.issues = "apply", "", nil
 	s.wg.Go(func() { s.apply(r, release) })
 }
 
-// apply carries a revision out. One at a time is at work: others wait as "apply".
+// apply applies a revision. Only one apply runs at a time; others wait in state "apply".
 func (s *Switch) apply(r *revision, release <-chan struct{}) {
 	if release != nil {
 		select {
@@ -130,7 +130,7 @@ func (s *Switch) apply(r *revision, release <-chan struct{}) {
 	}
 }
 
-// step goes to a state of an apply; false where the switch was closed or restarted.
+// step enters a state of an apply. It returns false if the switch was closed or restarted.
 func (s *Switch) step(r *revision, boot int, state string) bool {
 	s.mu.Lock()
 	r.state = state
@@ -158,7 +158,8 @@ func (s *Switch) end(r *revision, state, progress string, issues []issue) {
 	r.state, r.progress, r.issues = state, progress, issues
 }
 
-// saves is how an apply ends: since 5.9 it is saved, unless that is switched off.
+// saves returns the final state of an apply: since 5.9 the configuration is saved, unless
+// auto-save is off.
 func (s *Switch) saves() string {
 	auto := object(s.applied, "system", "config", "auto-save")
 	word := text(auto, "state") + text(auto, "enable")
@@ -168,7 +169,8 @@ func (s *Switch) saves() string {
 	return "applied_and_saved"
 }
 
-// asked asks whether the user is sure, where there is a reason to; false ends the apply.
+// asked asks the user for confirmation if there is a reason to. It returns false if the apply
+// ends.
 func (s *Switch) asked(r *revision, boot int) bool {
 	s.mu.Lock()
 	question := s.faults.question()
@@ -198,7 +200,7 @@ func (s *Switch) asked(r *revision, boot int) bool {
 	return false
 }
 
-// answered waits for the answer to a prompt; "" where none comes in time.
+// answered waits for the answer to a prompt. It returns "" if none arrives in time.
 func (s *Switch) answered(r *revision, limit time.Duration) string {
 	t := time.NewTimer(limit)
 	defer t.Stop()
@@ -211,7 +213,7 @@ func (s *Switch) answered(r *revision, limit time.Duration) string {
 	return ""
 }
 
-// commit puts a revision in force, and returns what was before; nil where the switch was
+// commit activates a revision and returns the previous configuration, or nil if the switch was
 // restarted.
 func (s *Switch) commit(r *revision, boot int) tree {
 	s.mu.Lock()
@@ -230,7 +232,7 @@ func (s *Switch) commit(r *revision, boot int) tree {
 	return was
 }
 
-// inForce makes a configuration the applied one. The caller holds mu.
+// inForce makes now the applied configuration. The caller must hold mu.
 func (s *Switch) inForce(was, now tree) {
 	for name := range s.ports {
 		if down(was, name) && !down(now, name) {
@@ -240,7 +242,7 @@ func (s *Switch) inForce(was, now tree) {
 	s.applied = now
 }
 
-// confirmed waits for the confirmation of an apply; false where the switch went back.
+// confirmed waits for the confirmation of an apply. It returns false if the switch rolled back.
 func (s *Switch) confirmed(r *revision, boot int, was tree) bool {
 	s.end(r, "confirm", "Waiting for confirmation", nil)
 	answer := s.answered(r, time.Duration(float64(r.confirm)*s.o.Clock))
@@ -257,8 +259,8 @@ func (s *Switch) confirmed(r *revision, boot int, was tree) bool {
 	return false
 }
 
-// ignored asks whether to ignore that services did not reload; false where the switch went
-// back.
+// ignored asks whether to ignore that services failed to reload. It returns false if the switch
+// rolled back.
 func (s *Switch) ignored(r *revision, boot int, was tree) bool {
 	s.end(r, "ignore_fail", "Failure during apply. Ignore?", []issue{{code: "systemctl", reason: "Unable to reload-or-restart services (switchd)", severity: "error"}})
 	answer := r.auto["ignore_fail"]
@@ -278,7 +280,7 @@ func (s *Switch) ignored(r *revision, boot int, was tree) bool {
 	return false
 }
 
-// Expire ends the wait of an apply for its confirmation, as its timer does.
+// Expire makes the confirmation timer of an apply fire now.
 func (s *Switch) Expire() {
 	s.mu.Lock()
 	r := s.busy()
@@ -287,11 +289,12 @@ func (s *Switch) Expire() {
 	}
 	s.mu.Unlock()
 	if r != nil {
-		_ = s.settle(r) // a switch that closes comes to its end as well
+		_ = s.settle(r) // an error only means that the switch is being closed
 	}
 }
 
-// busy is the revision that is at work, if any. The caller holds mu.
+// busy returns the revision whose apply is running or waiting; nil if there is none. The caller
+// must hold mu.
 func (s *Switch) busy() *revision {
 	for _, r := range s.revisions {
 		if !r.final() {
@@ -307,7 +310,7 @@ func (s *Switch) boots() int {
 	return s.boot
 }
 
-// named is the configuration of a revision. The caller holds mu.
+// named returns the configuration of a revision. The caller must hold mu.
 func (s *Switch) named(rev string, far map[string]cli.Wire) (tree, bool) {
 	switch rev {
 	case "applied":
@@ -326,7 +329,7 @@ func (s *Switch) named(rev string, far map[string]cli.Wire) (tree, bool) {
 	return r.tree, true
 }
 
-// Wait waits until no apply is at work but for one that waits for its confirmation.
+// Wait waits until no apply is running, except one that waits for an answer or its confirmation.
 func (s *Switch) Wait(ctx context.Context) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()

@@ -10,16 +10,16 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// tops are the objects at the top of the model (NVUE API, Supported Objects).
+// tops lists the top-level objects of the model (NVUE API, Supported Objects).
 var tops = []string{"acl", "bridge", "evpn", "interface", "maintenance", "mlag", "nve", "platform", "qos", "router", "service", "system", "vrf"}
 
-// rule says what may stand at a place. Of sub, "*" is any key that key takes.
+// rule defines what is allowed at a place. In sub, "*" stands for any key that satisfies key.
 type rule struct {
 	sub  map[string]rule
 	key  func(string) bool
-	open bool // below it may stand what sub does not name as well
+	open bool // names that are not in sub are allowed too
 	leaf func(s *Switch, v string) bool
-	// since and until are the releases that have it; 0 is any.
+	// since and until are the first and last release with this place; 0 means no limit.
 	since, until int
 }
 
@@ -48,8 +48,8 @@ func leafOf(f func(*Switch, string) bool) rule { return rule{leaf: f} }
 
 func each(key func(string) bool, r rule) rule { return rule{key: key, sub: map[string]rule{"*": r}} }
 
-// onOff are the words of a state: 5.15 has "enabled" and "disabled" where earlier releases
-// have "on" and "off", or "enable" and "disable" (What's New in 5.15).
+// onOff returns a check for a state keyword: 5.15 uses "enabled" and "disabled" where earlier
+// releases use "on" and "off", or "enable" and "disable" (What's New in 5.15).
 func onOff(old ...string) func(*Switch, string) bool {
 	return func(s *Switch, v string) bool {
 		if s.release >= renamed || s.o.AnyWords {
@@ -61,12 +61,12 @@ func onOff(old ...string) func(*Switch, string) bool {
 	}
 }
 
-// The releases that changed the model, as 100 times the major plus the minor.
+// The releases that changed the model, as 100 times the major number plus the minor.
 const (
 	renamed  = 515
 	relative = 517
-	batches  = 516 // set and unset of one object in a patch
-	// autoSaves is the first release that saves each apply.
+	batches  = 516 // set and unset of one object in the same patch
+	// autoSaves is the first release that saves after each apply.
 	autoSaves = 509
 )
 
@@ -77,8 +77,7 @@ var (
 	prioTo  = rule{key: upTo(63), sub: map[string]rule{"*": {sub: map[string]rule{"switch-priority": leafOf(between(0, 7))}}}}
 )
 
-// qosRules are what stands below qos (Quality of Service, and the reference of the
-// commands).
+// qosRules define what is allowed below qos (Quality of Service, and the command reference).
 var qosRules = rule{sub: map[string]rule{
 	"roce": {sub: map[string]rule{
 		"enable": {leaf: words("on", "off"), until: renamed - 1}, "state": {leaf: words("enabled", "disabled"), since: renamed},
@@ -114,7 +113,7 @@ var qosRules = rule{sub: map[string]rule{
 	"buffer":                {open: true},
 }}
 
-// portQoS are what stands below the qos of an interface.
+// portQoS defines what is allowed below the qos of an interface.
 var portQoS = rule{sub: map[string]rule{
 	"mapping": profile, "pfc": profile, "congestion-control": profile, "egress-scheduler": profile, "egress-shaper": profile, "remark": profile, "link-pause": profile,
 	"egress-queue-mapping": profile,
@@ -123,7 +122,7 @@ var portQoS = rule{sub: map[string]rule{
 	"small-packet-probability": {leaf: between(1, 100), since: relative},
 }}
 
-// portLink are what stands below the link of an interface.
+// portLink defines what is allowed below the link of an interface.
 var portLink = rule{sub: map[string]rule{
 	"mtu":   leafOf(between(552, 9216)),
 	"state": {key: oneOf("up", "down"), sub: map[string]rule{"*": {}}},
@@ -132,7 +131,7 @@ var portLink = rule{sub: map[string]rule{
 	"breakout": {open: true}, "lanes": {open: true}, "duplex": {open: true}, "flap-protection": {open: true}, "dot1x": {open: true}, "fast-linkup": {open: true},
 }}
 
-// portRules are what stands below an interface, as far as the switch checks it.
+// portRules define what is allowed below an interface, as far as the simulator checks it.
 var portRules = map[string]rule{
 	"qos": portQoS, "link": portLink,
 	"bond":   {open: true, sub: map[string]rule{"member": each(anyName, rule{})}},
@@ -140,7 +139,7 @@ var portRules = map[string]rule{
 	"ip":     {open: true, sub: map[string]rule{"address": each(anyName, rule{open: true})}},
 }
 
-// check returns what a switch refuses of a patch as it comes; "" where it takes it.
+// check returns the reason why a switch rejects a patch on arrival, or "" if it accepts the patch.
 func (s *Switch) check(patch tree) string {
 	for _, top := range natural.Keys(patch) {
 		if !slices.Contains(tops, top) {
@@ -200,10 +199,10 @@ func (s *Switch) fits(r rule, v any, where string) string {
 	return ""
 }
 
-// issue is what an apply has to say.
+// issue is a problem reported by an apply.
 type issue struct{ code, location, reason, severity string }
 
-// invalid returns what an apply of a configuration is refused for.
+// invalid returns the reasons why the apply of a configuration is rejected.
 func (s *Switch) invalid(t tree) (out []issue) {
 	bad := func(where, format string, args ...any) {
 		out = append(out, issue{"config_invalid", where, fmt.Sprintf(format, args...), "error"})
@@ -279,12 +278,12 @@ func (s *Switch) invalid(t tree) (out []issue) {
 	return out
 }
 
-// on reports whether a word says that something is on.
+// on reports whether a keyword means on.
 func on(word string) bool { return word == "on" || word == "enable" || word == "enabled" }
 
 func isPort(name string) bool { return strings.HasPrefix(name, "swp") }
 
-// preset is the mode of RoCE, "" where it is off.
+// preset returns the mode of the RoCE preset, or "" if it is off.
 func preset(t tree) string {
 	roce, ok := object(t, "qos")["roce"].(tree)
 	if !ok || roce["enable"] != nil && !on(text(roce, "enable")) || roce["state"] != nil && !on(text(roce, "state")) {
@@ -296,8 +295,8 @@ func preset(t tree) string {
 	return "lossless"
 }
 
-// profileOf returns the profile of a family that a port uses: its own, that of the bond that
-// it is a member of, or the default one.
+// profileOf returns the profile of a family that a port uses: its own, that of the bond of which
+// it is a member, or the default.
 func profileOf(t tree, port, family string) string {
 	ports := object(t, "interface")
 	name := text(ports, port, "qos", family, "profile")
@@ -315,7 +314,7 @@ func profileOf(t tree, port, family string) string {
 	return cmp.Or(name, "default-global")
 }
 
-// pfcOf are the priorities that a port pauses: those of its profile, or of the preset.
+// pfcOf returns the priorities on which a port uses PFC: those of its profile or of the preset.
 func (s *Switch) pfcOf(t tree, port string) []string {
 	name := profileOf(t, port, "pfc")
 	if p := object(t, "qos", "pfc", name); p != nil {

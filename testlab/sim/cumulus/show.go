@@ -12,7 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// asic is the chip of the switch.
+// asic returns the switch's ASIC.
 func (s *Switch) asic() string {
 	switch m := s.o.Model; {
 	case s.o.ASIC != "":
@@ -29,8 +29,8 @@ func (s *Switch) asic() string {
 	return "Spectrum"
 }
 
-// cells rounds a threshold up to 64 cells: 150 000 bytes are 156 672 on Spectrum-3 and
-// 159 744 on Spectrum-4 (RDMA over Converged Ethernet, the note on the mismatch).
+// cells rounds a threshold up to a multiple of 64 cells: 150 000 bytes become 156 672 on
+// Spectrum-3 and 159 744 on Spectrum-4 (RDMA over Converged Ethernet, the note on the mismatch).
 func (s *Switch) cells(bytes int64) int64 {
 	cell := int64(192)
 	switch s.asic() {
@@ -43,7 +43,7 @@ func (s *Switch) cells(bytes int64) int64 {
 	return (bytes + row - 1) / row * row
 }
 
-// size is a number of bytes as operational data has it.
+// size returns a number of bytes in the form of operational data.
 func (s *Switch) size(n uint64) any {
 	switch {
 	case !s.o.Spelled:
@@ -56,7 +56,7 @@ func (s *Switch) size(n uint64) any {
 	return fmt.Sprintf("%d Bytes", n)
 }
 
-// state is a word of a state in this release.
+// state returns the keyword for on or off in this release.
 func (s *Switch) state(is bool) string {
 	switch {
 	case s.release >= renamed && is:
@@ -69,7 +69,7 @@ func (s *Switch) state(is bool) string {
 	return "off"
 }
 
-// defaults are the values that "filled" adds to a configuration.
+// defaults returns the values that "filled" adds to a configuration.
 func (s *Switch) defaults(t tree) tree {
 	ports := tree{}
 	for _, p := range natural.Keys(object(t, "interface")) {
@@ -105,8 +105,8 @@ func (s *Switch) watch(is bool) string {
 	return "disable"
 }
 
-// presets are what the preset brings about, below the configuration (RDMA over Converged
-// Ethernet, Default RoCE Configuration).
+// presets returns the settings of the RoCE preset, which are not part of the configuration (RDMA
+// over Converged Ethernet, Default RoCE Configuration).
 func presets(mode string) tree {
 	queues, sched := tree{}, tree{"0": tree{"mode": "dwrr", "bw-percent": float64(50)}, "3": tree{"mode": "dwrr", "bw-percent": float64(50)}, "6": tree{"mode": "strict"}}
 	for i := range 8 {
@@ -129,8 +129,8 @@ func presets(mode string) tree {
 	return out
 }
 
-// operational is what is in force, and what the switch counts: of all ports, or of one. The
-// caller holds mu.
+// operational returns the active settings and the counters of all ports, or of one port. The
+// caller must hold mu.
 func (s *Switch) operational(far map[string]cli.Wire, only string) tree {
 	applied := s.applied
 	if only != "" {
@@ -182,7 +182,7 @@ func (s *Switch) operational(far map[string]cli.Wire, only string) tree {
 	return t
 }
 
-// port is what a port shows.
+// port returns the operational state of a port.
 func (s *Switch) port(p string, t tree, far map[string]cli.Wire) tree {
 	up := !down(s.applied, p)
 	oper := up && !s.unplugged[p]
@@ -254,9 +254,9 @@ func (s *Switch) port(p string, t tree, far map[string]cli.Wire) tree {
 	return out
 }
 
-// headroom is what a switch computes of the cable, the speed and the MTU of a port, in a
-// simple form: what arrives while a pause travels and is obeyed, in packets of 64 bytes, of
-// which each takes a cell of three times that (Small Packet Probability).
+// headroom estimates the headroom that a switch computes from the cable, speed and MTU of a port:
+// the data that arrives until a pause takes effect, in packets of 64 bytes, each of which occupies
+// a cell of three times that size (Small Packet Probability).
 func (s *Switch) headroom(p, group string) int64 {
 	cable, ok := number(s.applied, "qos", "pfc", profileOf(s.applied, p, "pfc"), "cable-length")
 	if !ok {
@@ -272,13 +272,13 @@ func (s *Switch) headroom(p, group string) int64 {
 	return s.cells(int64(3 * (flight + 2*mtu + 20<<10)))
 }
 
-// joined reports whether a link with such ends comes up.
+// joined reports whether a link between two ports with these settings comes up.
 func joined(own, peer cli.Wire) bool {
 	return own.Speed == peer.Speed && cmp.Or(own.FEC, "rs") == cmp.Or(peer.FEC, "rs")
 }
 
-// far are the other ends of the links, which are asked before the switch is locked: they
-// ask this one as well.
+// far returns the settings of the other ends of the links. It calls them without holding mu,
+// because they call this switch as well.
 func (s *Switch) far() map[string]cli.Wire {
 	s.mu.Lock()
 	peers := maps.Clone(s.peers)
@@ -292,5 +292,5 @@ func (s *Switch) far() map[string]cli.Wire {
 	return out
 }
 
-// nominal is the speed of a port of which nothing is configured.
+// nominal returns the default speed of a port in bits per second.
 func (s *Switch) nominal(port string) int64 { return cmp.Or(s.o.Speeds[port], 400e9) }

@@ -18,7 +18,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// serveSSH lets users in, who run nv.
+// serveSSH accepts SSH logins of users, who run nv.
 func (s *Switch) serveSSH() {
 	conf := func() *ssh.ServerConfig {
 		c := &ssh.ServerConfig{PasswordCallback: func(m ssh.ConnMetadata, pass []byte) (*ssh.Permissions, error) {
@@ -43,7 +43,7 @@ func (s *Switch) serveSSH() {
 	}
 }
 
-// session runs one command, or a shell that reads lines.
+// session runs a single command, or a shell that reads lines.
 func (s *Switch) session(ch ssh.Channel, reqs <-chan *ssh.Request) {
 	defer ch.Close()
 	for r := range reqs {
@@ -83,7 +83,7 @@ func (s *Switch) prompt(w io.Writer) {
 	_, _ = fmt.Fprintf(w, "%s@%s:mgmt:~$ ", s.o.Username, s.o.Hostname)
 }
 
-// run runs a command line and returns its exit status.
+// run executes a command line and returns its exit status.
 func (s *Switch) run(w io.Writer, line string) int {
 	if s.faults.hold(s.ctx) != nil {
 		return 1
@@ -97,7 +97,7 @@ func (s *Switch) run(w io.Writer, line string) int {
 	return 0
 }
 
-// nv runs the command of that name.
+// nv executes the nv command.
 func (s *Switch) nv(f []string) (string, error) {
 	if len(f) < 2 || f[0] != "nv" {
 		return "", fmt.Errorf("%s: command not found", strings.Join(f, " "))
@@ -167,7 +167,7 @@ func (s *Switch) nv(f []string) (string, error) {
 	return "", fmt.Errorf("invalid command %q", strings.Join(f, " "))
 }
 
-// option takes an option with a value out of words.
+// option removes an option and its value from a list of words.
 func option(f []string, names ...string) (rest []string, value string) {
 	for i := 0; i < len(f); i++ {
 		if slices.Contains(names, f[i]) && i+1 < len(f) {
@@ -180,7 +180,7 @@ func option(f []string, names ...string) (rest []string, value string) {
 	return rest, value
 }
 
-// set changes the pending revision of the command line.
+// set changes the command line's pending revision.
 func (s *Switch) set(f []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,7 +196,7 @@ func (s *Switch) set(f []string) error {
 	return s.typed(r.tree, f)
 }
 
-// typed changes a configuration by one "nv set" or "nv unset".
+// typed applies one "nv set" or "nv unset" to a configuration.
 func (s *Switch) typed(t tree, f []string) error {
 	if len(f) < 3 || f[0] != "nv" || f[1] != "set" && f[1] != "unset" {
 		return errors.New("only nv set and nv unset are supported")
@@ -218,11 +218,11 @@ func (s *Switch) typed(t tree, f []string) error {
 		}
 		return nil
 	}
-	// The last word is a value where the model says so, else a key.
+	// The last word is a value if the model says so; otherwise it is a key.
 	var last error
 	for _, patch := range []any{under(value(path[len(path)-1]), path[:len(path)-1]...), under(tree{}, path...)} {
 		m, ok := patch.(tree)
-		if _, object := m[path[0]].(tree); !ok || !object { // there are no values at the top
+		if _, object := m[path[0]].(tree); !ok || !object { // the top level has no values
 			continue
 		}
 		m, _ = expand(m).(tree)
@@ -237,14 +237,14 @@ func (s *Switch) typed(t tree, f []string) error {
 	return last
 }
 
-// expandPath is a path for each item of its ranges.
+// expandPath returns one path for each combination of the items in its ranges.
 func expandPath(path []string) (out [][]string) {
 	m, _ := expand(under(tree{}, path...)).(tree)
 	leaves(m, nil, func(p []string, _ any) { out = append(out, slices.Clone(p)) })
 	return out
 }
 
-// value is a word as JSON has it.
+// value returns a word as a JSON value.
 func value(word string) any {
 	if n, err := strconv.ParseFloat(word, 64); err == nil {
 		return n
@@ -252,12 +252,12 @@ func value(word string) any {
 	return word
 }
 
-// print is a configuration as "nv config show" prints it.
+// print returns a configuration as printed by "nv config show".
 func (s *Switch) print(t tree, output string) string {
 	header := tree{"model": s.o.Model, "nvue-api-version": "nvue_v1", "rev-id": 1.0, "version": "Cumulus Linux " + s.o.Version}
 	switch output {
 	case "json":
-		b, _ := json.MarshalIndent([]any{tree{"header": header}, tree{"set": t}}, "", "  ") // as printed
+		b, _ := json.MarshalIndent([]any{tree{"header": header}, tree{"set": t}}, "", "  ") // as for printed
 		return string(b) + "\n"
 	case "commands":
 		return s.commands("set", t)
@@ -270,7 +270,7 @@ func (s *Switch) print(t tree, output string) string {
 	return b.String()
 }
 
-// changes is a difference as "nv config diff" prints it.
+// changes returns a difference as printed by "nv config diff".
 func (s *Switch) changes(d tree, output string) string {
 	set, unset := tree{}, tree{}
 	leaves(d, nil, func(p []string, v any) {
@@ -308,8 +308,8 @@ func (s *Switch) commands(verb string, t tree) string {
 	return b.String()
 }
 
-// yaml prints an object: keys that are numbers, and words that YAML reads as such, are
-// quoted.
+// yaml prints an object. It quotes keys that are numbers, and words that YAML would not read as
+// strings.
 func yaml(b *strings.Builder, t tree, indent string) {
 	for _, k := range natural.Keys(t) {
 		name := k
@@ -330,7 +330,7 @@ func yaml(b *strings.Builder, t tree, indent string) {
 	}
 }
 
-// nvShow is "nv show" of a part of the model.
+// nvShow executes "nv show" for a part of the model.
 func (s *Switch) nvShow(f []string, output string) (string, error) {
 	f, rev := option(f, "--rev")
 	for _, word := range []string{"applied", "startup", "operational"} {
@@ -358,11 +358,11 @@ func (s *Switch) nvShow(f []string, output string) (string, error) {
 		yaml(&b, m, "")
 		return b.String(), nil
 	}
-	b, _ := json.MarshalIndent(v, "", "  ") // as printed
+	b, _ := json.MarshalIndent(v, "", "  ") // as for printed
 	return string(b) + "\n", nil
 }
 
-// nvApply is "nv config apply [revision] [options]".
+// nvApply executes "nv config apply [revision] [options]".
 func (s *Switch) nvApply(f []string) (string, error) {
 	rev, minutes, answers := "", 0, map[string]string{}
 	confirm := ""
@@ -438,7 +438,7 @@ func (s *Switch) nvApply(f []string) (string, error) {
 	return fmt.Sprintf("%s [rev_id: %s]\n", r.state, r.id), nil
 }
 
-// settle waits until a revision comes to rest.
+// settle waits until a revision is in a final state or waits for confirmation.
 func (s *Switch) settle(r *revision) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()

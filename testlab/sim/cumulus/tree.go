@@ -10,10 +10,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// tree is an object of NVUE's model: collections are objects by key, never lists.
+// tree is an object of NVUE's model. Collections are objects by key, never lists.
 type tree = map[string]any
 
-// clone copies a value.
+// clone returns a deep copy of a value.
 func clone(v any) any {
 	m, ok := v.(tree)
 	if !ok {
@@ -28,7 +28,7 @@ func clone(v any) any {
 
 func cloned(t tree) tree { return clone(t).(tree) }
 
-// at returns what stands at a path.
+// at returns the value at a path.
 func at(t tree, path ...string) (any, bool) {
 	var v any = t
 	for _, k := range path {
@@ -43,14 +43,14 @@ func at(t tree, path ...string) (any, bool) {
 	return v, true
 }
 
-// object returns the object at a path; an empty one where there is none.
+// object returns the object at a path, or nil if there is none.
 func object(t tree, path ...string) tree {
 	v, _ := at(t, path...)
 	m, _ := v.(tree)
 	return m
 }
 
-// text returns the value at a path as text; "" where there is none.
+// text returns the value at a path as text, or "" if there is none.
 func text(t tree, path ...string) string {
 	v, _ := at(t, path...)
 	return spell(v)
@@ -76,7 +76,7 @@ func number(t tree, path ...string) (float64, bool) {
 	return n, err == nil
 }
 
-// under makes a tree of a value at a path.
+// under returns a tree with a value at a path.
 func under(v any, path ...string) any {
 	for i := len(path) - 1; i >= 0; i-- {
 		v = tree{path[i]: v}
@@ -84,8 +84,8 @@ func under(v any, path ...string) any {
 	return v
 }
 
-// merge patches a tree: null takes away, objects merge, other values replace. The states
-// of a link exclude each other.
+// merge applies a patch to a tree: null removes, objects are merged, and other values replace. The
+// states of a link are mutually exclusive.
 func merge(into tree, patch tree) {
 	for k, v := range patch {
 		m, ok := v.(tree)
@@ -108,7 +108,7 @@ func merge(into tree, patch tree) {
 	}
 }
 
-// types gives the interfaces of a patch the type that NVUE derives, where they have none.
+// types sets the type that NVUE derives for the interfaces of a patch, unless they have a type.
 func types(t, patch tree) {
 	for name := range object(patch, "interface") {
 		port := object(t, "interface", name)
@@ -124,7 +124,7 @@ func types(t, patch tree) {
 	}
 }
 
-// remove takes away what stands at a path; false where nothing does.
+// remove removes the value at a path. It returns false if there is none.
 func remove(t tree, path []string) bool {
 	if len(path) == 0 {
 		clear(t)
@@ -138,12 +138,11 @@ func remove(t tree, path []string) bool {
 	return true
 }
 
-// items are the collections whose members stand without anything below them.
+// items lists the collections whose members may be empty.
 var items = []string{"interface", "mapping", "pfc", "congestion-control", "egress-scheduler", "egress-shaper", "remark", "link-pause", "traffic-pool",
 	"egress-queue-mapping", "switch-priority", "traffic-class", "dscp", "pcp", "address", "vrf", "member", "domain"}
 
-// prune takes away the branches to a path that hold nothing and are no members of a
-// collection.
+// prune removes the empty branches along a path, except members of a collection.
 func prune(t tree, path []string) {
 	for n := len(path) - 1; n > 0; n-- {
 		m, ok := at(t, path[:n]...)
@@ -154,7 +153,7 @@ func prune(t tree, path []string) {
 	}
 }
 
-// diff is what of a differs from b: values of a, and null for what only b has.
+// diff returns the difference of a from b: the values of a, and null for what only b has.
 func diff(a, b tree) tree {
 	out := tree{}
 	for k, v := range a {
@@ -181,7 +180,7 @@ func diff(a, b tree) tree {
 // same reports whether two trees are equal.
 func same(a, b tree) bool { return len(diff(a, b)) == 0 }
 
-// names expands a key such as "swp1-4,swp6s0-3": a range in the last number of a name.
+// names expands a key such as "swp1-4,swp6s0-3", with ranges in the last number of a name.
 func names(key string) (out []string) {
 	for part := range strings.SplitSeq(key, ",") {
 		from, to, ok := strings.Cut(part, "-")
@@ -202,7 +201,7 @@ func names(key string) (out []string) {
 	return out
 }
 
-// ranged are the collections whose keys may be ranges.
+// ranged reports whether the keys of a collection may be ranges.
 func ranged(path []string) bool {
 	if len(path) == 0 {
 		return false
@@ -218,7 +217,7 @@ func ranged(path []string) bool {
 	return false
 }
 
-// expand has each item of a range stand for itself, as the startup file has them.
+// expand replaces ranges by their items, as in the startup file.
 func expand(v any, path ...string) any {
 	m, ok := v.(tree)
 	if !ok {
@@ -244,8 +243,8 @@ func expand(v any, path ...string) any {
 	return out
 }
 
-// compress shows interfaces that hold the same as one range, as NVUE does unless it is
-// asked to expand.
+// compress combines interfaces with equal settings into a range, as NVUE does unless it is asked
+// to expand.
 func compress(t tree) tree {
 	ports := object(t, "interface")
 	if len(ports) < 2 {
@@ -283,7 +282,7 @@ func compress(t tree) tree {
 	return out
 }
 
-// leaves calls f for each value of a tree, and for each empty object.
+// leaves calls f for each value of a tree and for each empty object.
 func leaves(v any, path []string, f func(path []string, v any)) {
 	m, ok := v.(tree)
 	if !ok || len(m) == 0 {
