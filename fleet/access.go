@@ -57,9 +57,10 @@ type Access struct {
 	// Local is set if the only host of the call is this machine.
 	Local bool
 	// CutOff allows a host to take down the port that carries its only management path.
-	// Peer is the address from which a Local host is managed; its path is never taken down.
 	CutOff bool
-	Peer   netip.Addr
+	// Peer is the address from which a Local host is managed. Zero is unknown: the default
+	// route then counts as the management path.
+	Peer netip.Addr
 
 	mu      sync.Mutex
 	secrets map[string]secret.Secret

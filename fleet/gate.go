@@ -22,54 +22,52 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
-// GateMode says how much a wave must show before it is confirmed.
+// GateMode says how thoroughly a wave is checked before it is confirmed.
 type GateMode string
 
-// The modes. What each device made of its change is compared with the intent in all of
-// them.
+// The modes. In all of them, what each device has applied is compared with the intent.
 const (
 	GateOff   GateMode = "off"
 	GateQuick GateMode = "quick" // links and neighbours are back, and nothing is lost in a short window
-	GateFull  GateMode = "full"  // as well: compared with a window from before, for minutes
+	GateFull  GateMode = "full"  // also compares a window of minutes with one from before the change
 )
 
-// Gate looks at a wave and its surroundings before the wave is confirmed: links and
-// neighbours must be back, and the counters must show no loss, storm or open loop that
+// Gate checks the devices of a wave and their neighbours before the wave is confirmed: links
+// and neighbours must be back, and the counters must show no loss, storm or open loop that
 // was not there before. A wave that does not pass is reverted.
 type Gate struct {
 	Mode   GateMode
 	Fabric *Fabric
 	Access *Access
-	// Ask is asked where a window shows too little to call it a pass; an error stops
-	// the run and reverts the wave. nil always stops.
+	// Ask is called if a window has not enough data to call it a pass. An error stops the run
+	// and reverts the wave. If nil, the run always stops.
 	Ask func(ctx context.Context, why string) error
 }
 
-// The windows of the gate. The lengths are estimates: no public source has measured
-// any.
+// The windows of the gate. The lengths are estimates; no public source has measured any.
 const (
 	gateBaseline = 5 * time.Minute
 	gateSettle   = time.Minute
 	gateSoak     = 5 * time.Minute
-	gateLongSoak = 15 * time.Minute // where thresholds or headroom change: they show under load
+	gateLongSoak = 15 * time.Minute // if thresholds or headroom change, which show only under load
 	gateQuick    = 20 * time.Second
 )
 
-// gated is a gate during a run.
+// gated is the state of a gate during a run.
 type gated struct {
 	opts *Gate
 	Reader
 	workers  int
 	progress Progress
 	base     *gate.Result
-	// known are failures that the baseline shows.
+	// known lists the failures that the baseline shows.
 	known []gate.Finding
-	// passed says that the last wave passed by itself. One that was inconclusive did not,
-	// whatever the operator said to that.
+	// passed is set if the last wave passed by itself. An inconclusive wave did not, even if
+	// the operator accepted it.
 	passed bool
 }
 
-// newGated returns nil where no wave is to pass a gate.
+// newGated returns the gate of a run; nil if no wave has to pass one.
 func (r *run) newGated(waves []Wave) *gated {
 	if r.Gate == nil || r.Gate.Mode == GateOff || !slices.ContainsFunc(waves, Wave.gated) {
 		return nil
@@ -79,7 +77,7 @@ func (r *run) newGated(waves []Wave) *gated {
 	return g
 }
 
-// gateMode is the gate of a run.
+// gateMode returns the mode of a run's gate.
 func (o RunOptions) gateMode() GateMode {
 	if o.Gate == nil {
 		return GateOff
@@ -91,8 +89,8 @@ func (g *gated) scaled(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * cmp.Or(g.Access.Scale, 1))
 }
 
-// hold is how long the confirmation of a device may take from its first write: what
-// reverts it by itself must wait longer.
+// hold returns how long it may take from the first write to a device until it is confirmed. A
+// device's own rollback timer must be longer.
 func (g *gated) hold(w Wave) time.Duration {
 	if g == nil {
 		return 0
@@ -112,11 +110,11 @@ func soak(w Wave, mode GateMode) time.Duration {
 	return gateSoak
 }
 
-// gated reports whether a wave has a gate: each that changes a device has. Every managed
-// value does something to traffic, also one whose write disturbs nothing, as ECN.
+// gated reports whether a wave must pass a gate. Every wave that changes a device must: all
+// managed values affect traffic, even those, like ECN, whose write disturbs nothing.
 func (w Wave) gated() bool { return w.Kind != "" }
 
-// GateTime is how long the gate of a wave takes where all comes back at once.
+// GateTime returns how long the gate of a wave takes if everything comes back at once.
 func (w Wave) GateTime(mode GateMode) time.Duration {
 	if mode == GateOff || !w.gated() {
 		return 0
@@ -124,7 +122,7 @@ func (w Wave) GateTime(mode GateMode) time.Duration {
 	return gateSettle + soak(w, mode)
 }
 
-// GateTime is how long the gate of a rollout takes where all comes back at once.
+// GateTime returns how long the gates of a rollout take if everything comes back at once.
 func (r *Rollout) GateTime(mode GateMode) (sum time.Duration) {
 	for _, w := range r.Waves {
 		sum += w.GateTime(mode)
@@ -135,8 +133,8 @@ func (r *Rollout) GateTime(mode GateMode) (sum time.Duration) {
 	return sum
 }
 
-// surroundings are the devices of waves and those that they have links to, as far as
-// they can be read.
+// surroundings returns the given devices and those that they have links to, except neighbours
+// that cannot be read.
 func (g *gated) surroundings(devices ...string) []string {
 	f := g.Fabric.Fabric()
 	in := map[string]bool{}
@@ -161,15 +159,15 @@ func (g *gated) surroundings(devices ...string) []string {
 	return natural.Keys(out)
 }
 
-// seen is what the gate reads of a device.
+// seen is what the gate has read from a device.
 type seen struct {
 	first Reading // with Gate and Sample
-	// up are the ports whose link is up, with the neighbours that they show.
+	// up maps the ports whose link is up to the neighbours that they show.
 	up map[string]string
 }
 
-// look reads devices side by side. One that cannot be read is not among what it
-// returns, and the error says so of the first.
+// look reads devices in parallel. The result lacks devices that cannot be read; the error is
+// that of the first of them.
 func (g *gated) look(ctx context.Context, devices []string) (map[string]seen, error) {
 	out := map[string]seen{}
 	var bad error
@@ -220,14 +218,15 @@ func (g *gated) read(ctx context.Context, name string) seen {
 			}
 		}
 		out.first.Gate, out.first.nics = validate.GateHost(f, h), countedBy(running)
-		out.first.Host = out.first.nics // which says that it is a host
+		out.first.Host = out.first.nics // marks the device as a host
 		out.first.Sample, err = countNICs(ctx, drv, out.first.nics)
 		return err
 	}))
 	return out
 }
 
-// ports takes in the links of a switch that the intent wants up.
+// ports records the ports of a switch whose link is up and that the intent does not shut
+// down.
 func (s *seen) ports(sw *intent.Switch, o *drivers.Observation) {
 	for _, p := range sw.Ports {
 		st := o.Ports[p.Name]
@@ -242,7 +241,7 @@ func (s *seen) ports(sw *intent.Switch, o *drivers.Observation) {
 	}
 }
 
-// baseline takes the window from before the first wave.
+// baseline measures the window before the first wave, in mode full.
 func (g *gated) baseline(ctx context.Context, waves []Wave) error {
 	if g == nil || g.opts.Mode != GateFull {
 		return nil
@@ -274,14 +273,14 @@ func (g *gated) baseline(ctx context.Context, waves []Wave) error {
 	return nil
 }
 
-// lean keeps a baseline small: it is of the whole rollout.
+// lean reduces a baseline, because it covers all devices of the rollout.
 func lean(d gate.Device, s *gate.Sample) {
 	if s != nil {
 		gate.Lean(&d, s)
 	}
 }
 
-// need is an error where nothing at all could be read.
+// need returns err if no device at all could be read.
 func (g *gated) need(was map[string]seen, err error) error {
 	if len(was) == 0 {
 		return err
@@ -289,7 +288,7 @@ func (g *gated) need(was map[string]seen, err error) error {
 	return nil
 }
 
-// judge judges what was counted between two looks.
+// judge judges the counters between two looks.
 func (g *gated) judge(first, last map[string]seen) *gate.Result {
 	var devices []gate.Device
 	var samples []gate.Sample
@@ -315,7 +314,7 @@ func (g *gated) judge(first, last map[string]seen) *gate.Result {
 	return gate.Judge(devices, samples, gate.Options{Baseline: g.base, AllHosts: hosts > 0 && hosts == len(f.Hosts), Tiers: validate.Tiers(f)})
 }
 
-// before reads what a wave must show again after it.
+// before reads the links and neighbours that must be back after a wave.
 func (g *gated) before(ctx context.Context, w Wave) (map[string]seen, error) {
 	if g == nil || !w.gated() {
 		return nil, nil
@@ -327,9 +326,9 @@ func (g *gated) before(ctx context.Context, w Wave) (map[string]seen, error) {
 	return was, cmp.Or(context.Cause(ctx), g.need(was, err))
 }
 
-// pass returns an error, which is [KindGate] or [KindInconclusive], unless a wave may
-// be confirmed. The changes of the wave are in force: the window of a device begins when its
-// links and neighbours are back, which is now where none went down.
+// pass returns an error of the kind [KindGate] or [KindInconclusive] unless a wave may be
+// confirmed. The changes of the wave are in force. The window of a device begins when its
+// links and neighbours are back, or at once if no link went down.
 func (g *gated) pass(ctx context.Context, w Wave, was map[string]seen) error {
 	if was == nil {
 		return nil
@@ -344,7 +343,7 @@ func (g *gated) pass(ctx context.Context, w Wave, was map[string]seen) error {
 	if err := sleep(ctx, max(soak, time.Until(end))); err != nil {
 		return err
 	}
-	// A link may go down again, and neighbours that were gone show until LLDP forgets them.
+	// Compare once more: a link may go down again, and LLDP shows lost neighbours for a while.
 	last, err := g.look(ctx, natural.Keys(was))
 	if err := cmp.Or(context.Cause(ctx), missing(was, last, err)); err != nil {
 		return err
@@ -359,8 +358,9 @@ func (g *gated) pass(ctx context.Context, w Wave, was map[string]seen) error {
 	return nil
 }
 
-// back waits until every link of before is up again with its neighbours, for as long as
-// a fabric may take to settle. It returns what each device showed when its own were back.
+// back waits until every link that was up before is up again with the same neighbours, for as
+// long as a fabric may take to settle. It returns what each device showed when its own links
+// were back.
 func (g *gated) back(ctx context.Context, was map[string]seen, settle time.Duration) (map[string]seen, error) {
 	// The links of a switch come up one after another, and LLDP sends every 30 s.
 	deadline := time.Now().Add(max(settle, time.Second) + g.scaled(time.Minute))
@@ -389,7 +389,8 @@ func (g *gated) back(ctx context.Context, was map[string]seen, settle time.Durat
 	}
 }
 
-// missing says what of before is not there; nil for nothing.
+// missing returns an error about the first link, neighbour or device that was there before
+// and is not now; nil if nothing is missing. unread is the error of reading the devices.
 func missing(was, now map[string]seen, unread error) error {
 	for _, name := range natural.Keys(was) {
 		is, ok := now[name]
@@ -404,7 +405,8 @@ func missing(was, now map[string]seen, unread error) error {
 	return nil
 }
 
-// lacks says what of before a device does not show; "" for nothing.
+// lacks describes the first link or neighbour that a device showed before and does not show
+// now; "" for none.
 func (s seen) lacks(was seen) string {
 	name := was.first.Device
 	for _, port := range natural.Keys(was.up) {
@@ -419,14 +421,15 @@ func (s seen) lacks(was seen) string {
 	return ""
 }
 
-// caused reports whether a failure is the wave's: the baseline does not show it, or shows
+// caused reports whether the wave caused a failure: the baseline does not show it, or shows
 // less of it.
 func (g *gated) caused(f gate.Finding) bool {
 	i := slices.IndexFunc(g.known, f.Same)
 	return i < 0 || f.Worse(g.known[i])
 }
 
-// verdict judges a window. A failure that the baseline shows as well is not the wave's.
+// verdict returns an error unless the findings of a window let the wave pass. It ignores
+// failures that the baseline shows too.
 func (g *gated) verdict(ctx context.Context, res *gate.Result) error {
 	var fails, open []gate.Finding
 	for _, f := range res.Findings {
@@ -482,7 +485,7 @@ func more(n int) string {
 
 func spell(d time.Duration) string { return drivers.Spell(d.Round(time.Millisecond)) }
 
-// sleep waits, unless ctx ends before.
+// sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -494,8 +497,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// thresholds reports whether a plan changes what shows under load alone: ECN, alpha or
-// headroom.
+// thresholds reports whether a plan changes settings whose effect shows only under load: ECN,
+// alpha, headroom, or such settings of a NIC.
 func thresholds(d *DevicePlan) bool {
 	return slices.ContainsFunc(d.Changes, func(g Group) bool {
 		switch g.Field.Kind {

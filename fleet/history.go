@@ -16,58 +16,57 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// Past is a run as its journal tells it.
+// Past is an earlier run, as described by its journal.
 type Past struct {
 	ID     string    `json:"run"`
 	Begun  time.Time `json:"begun"`
-	By     string    `json:"by,omitempty"` // who began it: user@machine
-	Ended  bool      `json:"ended"`        // it came to its end, whatever that was
+	By     string    `json:"by,omitempty"` // who started the run: user@machine
+	Ended  bool      `json:"ended"`        // the run was not cut off, whatever its result
 	AtWork bool      `json:"at_work,omitempty"`
-	Of     string    `json:"of,omitempty"` // the run that this one rolled back; "" for an apply
-	// Devices in the order in which they were worked on.
+	Of     string    `json:"of,omitempty"` // the run that this run rolled back; "" for an apply
+	// Devices lists the devices in the order in which they were worked on.
 	Devices []PastDevice `json:"devices"`
-	Intent  string       `json:"-"` // hash of the intent that it applied
+	Intent  string       `json:"-"` // hash of the intent that was applied
 	waves   []Wave
-	planned []string  // the devices that it was to change
-	last    time.Time // of its last record
-	// continues is the run before it that it went on with; "" for none.
+	planned []string  // the devices that the run was to change
+	last    time.Time // time of the last record
+	// continues is the earlier run that this run continued; "" for none.
 	continues string
 
 	store store.Store
 	id    store.ID
 }
 
-// PastDevice is what a journal says of one device.
+// PastDevice is what a journal says about one device.
 type PastDevice struct {
 	Name string `json:"device"`
-	// State is what became of it; "" where the run was cut off in its work, or is at
-	// it.
+	// State is the outcome; "" if the run was cut off on the device, or is changing it now.
 	State State `json:"state"`
 
 	kind    string
 	gate    GateMode
-	cause   string       // why it is not as it was to be
+	cause   string       // why the device is not as intended
 	base    string       // digest of the state that the run started from
-	unit    drivers.Unit // of the device that it worked on
-	touched bool         // something may have been written: there is an undo record
+	unit    drivers.Unit // unit of the device
+	touched bool         // there is an undo record, so something may have been written
 	began   time.Time
-	took    time.Duration // from the first request to the end
-	// down are the ports that the run took down for a step and did not bring up
-	// again; raised those that it brought up.
+	took    time.Duration // from the "start" record to the outcome
+	// down lists the ports that the run took down for a step and did not bring up again;
+	// raised lists those that it brought up.
 	down, raised []string
-	at           int64 // of the undo record
-	line         int
-	start        int64 // of the record of its start
+	at           int64 // position of the undo record
+	line         int   // line of the undo record
+	start        int64 // position of the "start" record
 
 	of *Past
-	// before is the same device in the runs that this one continued, the newest first;
-	// included says of such a run that the undo record of the one after it undoes it too.
+	// before is the same device in the runs that this run continued, newest first. included
+	// is set if the undo record of a later one of these runs undoes this run too.
 	before   []PastDevice
 	included bool
 }
 
-// Runs reads the journals of a store, newest first. A run comes with an error where
-// some of its records cannot be read.
+// Runs reads the journals of a store, newest first. It yields a run together with an error if
+// some of the run's records cannot be read.
 func Runs(s store.Store) iter.Seq2[*Past, error] {
 	return func(yield func(*Past, error) bool) {
 		ids, err := newestFirst(s)
@@ -89,13 +88,13 @@ func Runs(s store.Store) iter.Seq2[*Past, error] {
 	}
 }
 
-// Unfinished returns the newest run, and the devices that it was to change and did not,
-// because it was cut off or stopped. It is an error where there are none, and where the
-// run was of another version of the intent.
+// Unfinished returns the newest run and the devices it did not reach because it was cut off or
+// stopped. It returns an error if there are none, if the run is a rollback, or if the run
+// applied another version of the intent.
 func Unfinished(s store.Store, f *intent.Fabric) (*Past, []string, error) {
 	for p, err := range Runs(s) {
 		if errors.Is(err, store.ErrCutOff) {
-			continue // it names no device
+			continue // the journal does not even name the devices
 		}
 		if err != nil {
 			return nil, nil, err
@@ -117,16 +116,16 @@ func Unfinished(s store.Store, f *intent.Fabric) (*Past, []string, error) {
 	return nil, nil, NewError("", OpJudge, fmt.Errorf("nothing to resume: no run in %s", s))
 }
 
-// newestFirst lists the journals.
+// newestFirst lists the journals of a store, newest first.
 func newestFirst(s store.Store) ([]store.ID, error) {
 	ids, err := s.Journals(context.Background())
 	slices.Reverse(ids)
 	return ids, err
 }
 
-// readPast reads a journal. The last record may be cut off: the process ended while it
-// wrote. With an error, of the first record that cannot be read, it returns the run as
-// the others tell it.
+// readPast reads a journal. An incomplete last record, left by a process that ended while it
+// was writing, is not an error. If other records cannot be read, readPast returns the run as
+// far as the readable records describe it, and the first error.
 func readPast(s store.Store, id store.ID) (p *Past, bad error) {
 	p = &Past{ID: id.Run, Devices: []PastDevice{}, store: s, id: id}
 	line := 0
@@ -155,15 +154,15 @@ func readPast(s store.Store, id store.ID) (p *Past, bad error) {
 	return p, bad
 }
 
-// errForeign says that a journal is of another fabric.
+// errForeign means that a journal belongs to another fabric.
 var errForeign = errors.New("another fabric")
 
-// belongs returns an error unless a first record is that of a journal, and of the fabric
-// of its store.
+// belongs returns an error if the first record of a journal shows that the journal belongs to
+// another fabric, or that it is a copy of another journal.
 func belongs(s store.Store, id store.ID, first entry) error {
 	switch of := s.Fabric(); {
 	case first.Event != "begin":
-		return nil // it has no beginning
+		return nil // the beginning is missing
 	case of != "" && first.Fabric != of:
 		return fmt.Errorf("%s: run %s is of %w: %s, not %s", s.Place(id), id.Run, errForeign, first.Fabric, of)
 	case first.Journal != "" && first.Journal != id.String():
@@ -172,8 +171,8 @@ func belongs(s store.Store, id store.ID, first entry) error {
 	return nil
 }
 
-// isForeign returns an error that wraps errForeign where a journal is of another fabric,
-// and other errors where that is not known.
+// isForeign returns an error that wraps errForeign if a journal belongs to another fabric,
+// and another error if it cannot tell.
 func isForeign(s store.Store, id store.ID) error {
 	if s.Fabric() == "" {
 		return nil
@@ -191,8 +190,9 @@ func isForeign(s store.Store, id store.ID) error {
 	return nil
 }
 
-// CutOff says how the journal of a run that has not ended breaks off; "" for another run.
-// Its process ended there, or the end of the journal was cut away.
+// CutOff describes where the journal of a run breaks off that neither ended nor is in
+// progress; "" for other runs. The process of the run ended there, or the end of the journal
+// was removed.
 func (p *Past) CutOff() string {
 	if p.Ended || p.AtWork {
 		return ""
@@ -279,18 +279,18 @@ func (p *Past) record(at int64, device, event string) (e entry, _ error) {
 	return entry{}, fmt.Errorf("%s: the %s record of %s has changed", p.store.Place(p.id), event, device)
 }
 
-// standing reports whether what the run wrote on a device may still be there.
+// standing reports whether what the run wrote to the device may still be in place.
 func (d PastDevice) standing() bool {
 	return d.touched && d.State != Reverted && d.State != Restored && !d.unwritten()
 }
 
-// unwritten reports whether the run ended on the device before it wrote anything.
+// unwritten reports whether the run gave up on the device before it wrote anything.
 func (d PastDevice) unwritten() bool {
 	return d.State == Failed || d.State == Refused || d.State == Blocked
 }
 
-// settled reports whether the device was left as intended or as it was before
-// the run, so that nothing of an earlier run is in the way.
+// settled reports whether the run left the device as intended or as it was before, so that
+// earlier runs no longer matter for it.
 func (d PastDevice) settled() bool {
 	switch d.State {
 	case Applied, Unchanged, Unsaved, Reverted, Restored:
@@ -299,34 +299,34 @@ func (d PastDevice) settled() bool {
 	return false
 }
 
-// maxRuns bounds how far back a question about the past looks.
+// maxRuns is the maximum number of journals that a History reads.
 const maxRuns = 100
 
-// History answers what earlier runs left on devices. It reads journals only as
-// far back as the questions need, and passes over those that cannot be read, see
-// [History.Unread]. It is safe for concurrent use.
+// History tells what earlier runs left on devices. It reads journals only as far back as
+// needed, and skips those that cannot be read; see [History.Unread]. It is safe for
+// concurrent use.
 type History struct {
-	// busy is the run that is at work; "" for none.
+	// busy is the run in progress; "" for none.
 	busy string
 
 	store store.Store
 	mu    sync.Mutex
-	ids   []store.ID // not read yet, newest first
-	most  int        // how many to read; 0 for all
+	ids   []store.ID // journals not read yet, newest first
+	most  int        // maximum number of journals to read; 0 for all
 	runs  []*Past    // newest first
 	bad   []error
 }
 
-// Unread returns why journals could not be read that the questions so far needed. What
-// their runs left on devices is not known.
+// Unread returns the errors of journals that were needed so far but could not be read. What
+// their runs left on devices is unknown.
 func (h *History) Unread() []error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.bad)
 }
 
-// OpenHistory makes the history of a store. busy wraps errLocked and says which run is
-// at work in it.
+// OpenHistory returns the history of a store. busy wraps errLocked and names the run in
+// progress; nil if there is none.
 func OpenHistory(s store.Store) (h *History, busy, err error) {
 	id, busy, err := AtWork(s)
 	if err != nil {
@@ -339,7 +339,7 @@ func OpenHistory(s store.Store) (h *History, busy, err error) {
 	return h, busy, nil
 }
 
-// history leaves the run out that asks.
+// history returns the history of a store without the journal own, that of the calling run.
 func history(s store.Store, own store.ID) (*History, error) {
 	ids, err := newestFirst(s)
 	if err != nil {
@@ -349,7 +349,7 @@ func history(s store.Store, own store.ID) (*History, error) {
 	return &History{store: s, ids: ids, most: maxRuns}, nil
 }
 
-// run returns the nth run, the newest first, nil where there are not so many.
+// run returns the nth run, counted from the newest (0); nil if there are not as many.
 func (h *History) run(n int) *Past {
 	for n >= len(h.runs) && len(h.ids) > 0 && (h.most == 0 || len(h.runs)+len(h.bad) < h.most) {
 		p, err := readPast(h.store, h.ids[0])
@@ -370,18 +370,17 @@ func (h *History) run(n int) *Past {
 
 // leftover is what earlier runs left on a device.
 type leftover struct {
-	// CutOff is the newest run that was cut off in its work on the device and
-	// that no later run has come by; nil for none.
+	// CutOff is the newest run that was cut off on the device and that no later run has
+	// settled; nil for none.
 	CutOff *Past
-	// Down are the ports that such runs took down for a step and did not bring
-	// up again, each with the run.
+	// Down maps the ports that unsettled runs took down for a step and did not bring up again
+	// to the ID of the run.
 	Down map[string]string
-	// Busy says that a run is at work on the device.
+	// Busy is set if a run is changing the device now.
 	Busy bool
 }
 
-// left returns what earlier runs left on a device. A nil History knows of
-// nothing.
+// left returns what earlier runs left on a device. A nil History returns nothing.
 func (h *History) left(device string) leftover {
 	left := leftover{Down: map[string]string{}}
 	if h == nil {
@@ -423,8 +422,8 @@ func (h *History) left(device string) leftover {
 	return left
 }
 
-// on returns what is left on the device that answers: nothing where a run that was cut off
-// worked on another one.
+// on returns what is left on the device that answers: nothing if the run that was cut off
+// worked on a different unit.
 func (l leftover) on(device string, f drivers.Facts) leftover {
 	if l.CutOff != nil {
 		if d, _ := l.CutOff.device(device); d.isOther(f.Unit) != nil {
@@ -434,7 +433,7 @@ func (l leftover) on(device string, f drivers.Facts) leftover {
 	return l
 }
 
-// device returns what the run did on a device.
+// device returns what the run did on a device; ok is false if it has no record of it.
 func (p *Past) device(name string) (PastDevice, bool) {
 	for _, d := range p.Devices {
 		if d.Name == name {

@@ -91,7 +91,7 @@ type savedConfig struct {
 	os, why, doubt string
 	text           []byte
 	files          []string
-	begins         []int // for each file but the first, the last line of text before it
+	begins         []int // for each file but the first, the number of lines of text before it
 }
 
 // readConfig reads the files of a switch with operating system os; "" recognises it from the

@@ -31,33 +31,33 @@ type DevicePlan struct {
 	Notes   []string          `json:"notes,omitempty"`
 	Unknown []drivers.Unknown `json:"unknown,omitempty"`
 	Policy  drivers.Policy    `json:"policy"`
-	// Seconds is how long the steps take as a rule; 0 is not known.
+	// Seconds is how long the steps usually take; 0 if unknown.
 	Seconds float64 `json:"seconds,omitempty"`
-	// Left, Unfit and Resets are those of [drivers.Steps].
+	// Left, Unfit and Resets are copied from [drivers.Steps].
 	Left   []string        `json:"left,omitempty"`
 	Unfit  string          `json:"unfit,omitempty"`
 	Resets []drivers.Reset `json:"resets,omitempty"`
-	// Mistaken says why the device is not the one that the intent means; "" where nothing says so.
+	// Mistaken explains why the device is not the one that the intent means; "" if nothing
+	// indicates that.
 	Mistaken string `json:"mistaken,omitempty"`
-	// Error is why the device could not be planned; the rest is then empty.
+	// Error is why the device could not be planned; the plan is then empty.
 	*Error
-	// Host is what the plan of a host was made from, in the terms of package nic; nil for
-	// a switch.
+	// Host is the state that the plan of a host was made from, in types of package nic; nil
+	// for a switch.
 	Host *host.State `json:"host,omitempty"`
 
-	// states are those that neighbours see, before and after; nil where they are not
-	// known.
+	// states holds the settings that neighbours depend on, before and after; nil if unknown.
 	states []order.State
-	// lacking are findings that say what no check can judge of the device.
+	// lacking holds findings about what no check can judge on the device.
 	lacking []validate.Finding
-	// identity is what the device showed of itself.
+	// identity is the identity that the device shows.
 	identity drivers.Identity
-	// native is what the steps change, before and after, where that is asked for.
+	// native is the native text of the changes, before and after, if it was requested.
 	native [2]string
 }
 
-// kind is what switches have in common that take the same changes in the same way: model,
-// system, release and way in. It is "" for a host.
+// kind describes what switches have in common that make the same changes in the same way:
+// model, system, release and transport. It returns "" for a host and for an empty plan.
 func (d *DevicePlan) kind() string {
 	if d.OS == host.OS || len(d.Steps) == 0 {
 		return ""
@@ -65,18 +65,18 @@ func (d *DevicePlan) kind() string {
 	return fmt.Sprintf("%s, %s %s, over %s", d.Facts.Model, d.OS, cmp.Or(d.Facts.Release, d.Facts.Version), d.Steps[0].Via)
 }
 
-// Group is one change that several ports share.
+// Group is a change that several ports share.
 type Group struct {
-	Ports []string `json:"ports,omitempty"` // none for the whole device
+	Ports []string `json:"ports,omitempty"` // empty for the whole device
 	qos.Change
 }
 
-// Blocked reports whether some change cannot be made, and the plan not without it.
+// Blocked reports whether the plan needs a change that cannot be made.
 func (d *DevicePlan) Blocked() bool {
 	return slices.ContainsFunc(d.Changes, func(g Group) bool { return g.Blocked != "" && !g.Open })
 }
 
-// Impact is the largest impact of the changes that will be made, and of the steps.
+// Impact returns the largest impact of the changes that will be made and of the steps.
 func (d *DevicePlan) Impact() qos.Impact {
 	i := drivers.ImpactOf(d.Steps)
 	for _, g := range d.Changes {
@@ -87,8 +87,8 @@ func (d *DevicePlan) Impact() qos.Impact {
 	return i
 }
 
-// group folds changes that differ in nothing but the port, in the order of
-// their first port.
+// group combines changes that differ only in the port. The groups are in the order of their
+// first port.
 func group(cs []qos.Change) []Group {
 	out := []Group{} // an empty list, not null, in JSON
 	at := map[qos.Change]int{}
@@ -108,31 +108,30 @@ func group(cs []qos.Change) []Group {
 	return out
 }
 
-// PlanOptions say what a plan is made from.
+// PlanOptions are the options of [Plan] and [Prepare].
 type PlanOptions struct {
-	// Fabric is the intent that the devices are of.
+	// Fabric is the intent of the devices.
 	Fabric *intent.Fabric
-	// History is of the runs over these devices. A device that one was cut off at is
-	// read once it has done what it was sent; ports that one left down are brought
-	// up. nil is no history.
+	// History is the history of runs on these devices. If a run was cut off at a device, the
+	// device is read only after it has processed the writes of that run; ports that a run left
+	// down are brought up. May be nil.
 	History *History
 	// Workers is how many devices are read at a time, and how many a run of the plan is
 	// expected to change at a time; 0 is one.
 	Workers int
-	// Gate is the one that each wave is to pass; "" is off.
+	// Gate is the gate that each wave must pass; "" is off.
 	Gate GateMode
-	// Tool is the version of the program, which a saved plan names.
+	// Tool is the version of the program, recorded in a saved plan.
 	Tool string
-	// Progress is called as the work goes on; nil is silence.
+	// Progress is called with each event; may be nil.
 	Progress Progress
 
-	// native asks for the native text of the changes, and for nothing that only an apply
-	// has to know.
+	// native requests the native text of the changes instead of the data that an apply needs.
 	native bool
 }
 
-// explain gives the changes of a switch their lines of the intent, and notes what
-// the intent leaves as it is.
+// explain adds the lines of the intent to the changes of a switch, and notes about settings
+// that the intent leaves unchanged.
 func explain(sw *intent.Switch, desired *qos.Device, steps *drivers.Steps) {
 	for i := range steps.Changes {
 		if c := &steps.Changes[i]; c.Reason == "" {
@@ -148,9 +147,9 @@ func explain(sw *intent.Switch, desired *qos.Device, steps *drivers.Steps) {
 	}
 }
 
-// leftWrong notes the faults of packet memory that a plan leaves, as validate would report
-// them after it. The switch is asked for its memory only where its configuration leaves the
-// size of a pool open, or where there is a fault. A switch that does not answer is no error: the
+// leftWrong returns notes about the packet memory faults that remain after a plan, as validate
+// would report them. It reads the memory from the switch only if the configuration does not
+// give the size of a pool, or if there is a fault. A failed read is not an error, because the
 // plan itself does not depend on it.
 func leftWrong(ctx context.Context, drv drivers.Driver, d *render.Device, steps *drivers.Steps) (notes []string) {
 	running := steps.Running
@@ -182,8 +181,8 @@ func leftWrong(ctx context.Context, drv drivers.Driver, d *render.Device, steps 
 	return notes
 }
 
-// classOf returns the class of the queue or priority group that an attribute is of, ""
-// for none.
+// classOf returns the name of the class whose queue or priority group an attribute belongs
+// to; "" for none.
 func classOf(d *qos.Device, a qos.Attr) string {
 	for _, c := range d.Classes {
 		switch of := a.Kind.Of(); {
@@ -204,8 +203,8 @@ func (d *DevicePlan) Down() []string {
 	return slices.Compact(natural.Sorted(out))
 }
 
-// Plan plans the devices and emits each plan in their order. The first error of
-// emit ends it, as does the end of ctx.
+// Plan plans the devices and emits the plans in their order. It ends at the first error of
+// emit, or when ctx ends.
 func Plan(ctx context.Context, devices []Device, o PlanOptions, emit func(*DevicePlan) error) error {
 	defer o.Progress.phase(Planning, len(devices))()
 	var answered validate.Answered
@@ -250,7 +249,7 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 	}
 	past.tell(drv, admin, nil)
 	if past.CutOff != nil {
-		// The device bounds that itself.
+		// No timeout here: the driver has its own.
 		if err := o.Progress.settle(ctx, Planning, drv, dev.Name, past); err != nil {
 			return nil, NewError(dev.Name, OpSettle, err)
 		}
@@ -289,7 +288,7 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 	return d, nil
 }
 
-// planned is the plan of a device that was just read, without what its history adds.
+// planned returns the plan of a device that was just read, without notes from its history.
 func (dev Device) planned(ctx context.Context, past *History, drv drivers.Driver, facts drivers.Facts, snap *drivers.Snapshot, desired drivers.Desired, steps *drivers.Steps) *DevicePlan {
 	if dev.explain != nil {
 		dev.explain(desired, steps)
@@ -318,7 +317,7 @@ func (dev Device) planned(ctx context.Context, past *History, drv drivers.Driver
 	return d
 }
 
-// mistake notes that the device is not the one that the intent means.
+// mistake records that the device is not the one that the intent means, and adds a note.
 func (d *DevicePlan) mistake(what string) {
 	if d.Mistaken == "" {
 		d.Mistaken = what
@@ -326,8 +325,8 @@ func (d *DevicePlan) mistake(what string) {
 	}
 }
 
-// notes say whether an earlier run was cut off in its work on a device, and what of
-// that is in force, or that one is at work on it.
+// notes returns notes about a run that is changing the device, about ports that earlier runs
+// left down, and about a run that was cut off on the device and what of it is in force.
 func (l leftover) notes(d *DevicePlan, admin drivers.Desired, busy, hash string) (out []string) {
 	if l.Busy {
 		return []string{fmt.Sprintf("run %s is changing this device; plan again when it has ended", busy)}
@@ -363,14 +362,14 @@ func (l leftover) notes(d *DevicePlan, admin drivers.Desired, busy, hash string)
 	return append(out, note)
 }
 
-// noPort is the note of a switch that the intent names no port of, be it that
-// an earlier run configured some: undo records restore ports of the intent alone.
+// noPort is the note for a switch of which the intent names no port. An earlier run may have
+// configured ports on it, but undo records restore only ports of the intent.
 const noPort = "the intent names no port of this switch, so nothing on it is changed; settings of an earlier run stay; a rollback with the intent of that run removes them"
 
 func keepsLossless(c qos.Class) bool { return c.Lossless && c.KeepsECN }
 
-// unmarked notes the lossless classes that keep the curve of a switch which has
-// none for them, as a new switch has.
+// unmarked returns notes about lossless classes that keep the switch's ECN curve although the
+// switch has none for them, which is typical of a new switch.
 func unmarked(running, desired *qos.Device) []string {
 	var out []string
 	for _, c := range desired.Classes {

@@ -20,13 +20,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 )
 
-// planFormat is the version of the file's form.
+// planFormat is the version of the plan file format.
 const planFormat = 3
 
-// planKind marks the file.
+// planKind marks a plan file.
 const planKind = "roce-fabric-plan"
 
-// errPlanFile is wrapped by errors about a file that is not a whole plan.
+// errPlanFile is wrapped by errors about a file that is not a complete plan.
 var errPlanFile = errors.New("not a usable plan file")
 
 // PlanHeader is the first line of a plan file.
@@ -39,55 +39,55 @@ type PlanHeader struct {
 	Created time.Time `json:"created"`
 }
 
-// trailer is the last line: without it the file was cut short.
+// trailer is the last line of a plan file. A file without it is truncated.
 type trailer struct {
 	End     bool   `json:"end"`
 	Devices int    `json:"devices"`
-	SHA256  string `json:"sha256"` // of all lines before
+	SHA256  string `json:"sha256"` // hash of all lines before the trailer
 	Sig     string `json:"sig,omitempty"`
 }
 
-// signedPlan is what the signature of a plan is for.
+// signedPlan is the kind of text for which plans are signed, see package keys.
 const signedPlan = "plan"
 
-// maxLine bounds one line, that is, one device.
+// maxLine is the maximum size in bytes of one line, that is, of one device.
 const maxLine = 64 << 20
 
-// PlanFile is a plan of many devices that is kept in a file: one that was saved, and
-// read to its end and found whole, or one that [Prepare] made. Of each device it has
-// what the plan is judged by in memory; the steps stay in the file.
+// PlanFile is a plan of many devices kept in a file: a saved plan that was read completely and
+// found intact, or one that [Prepare] made. What is needed to judge the plan of each device is
+// in memory; the steps stay in the file.
 type PlanFile struct {
 	PlanHeader
-	// Digest identifies what a run of the plan does, whenever the plan was made: on which
-	// fabric, by which intent, with which steps, in which waves, with which gate and windows.
+	// Digest identifies what a run of the plan does: the fabric, the intent, the steps, the
+	// waves, the gate and the maintenance windows. It does not depend on when the plan was made.
 	Digest string
-	// Rollout is the waves of the devices that change.
+	// Rollout holds the waves of the devices that change.
 	Rollout *Rollout
-	// SignedBy names the key that the file says it is signed with; "" for none.
+	// SignedBy names the key that the file claims to be signed with; "" for none.
 	SignedBy string
 
 	f    *os.File
 	path string
-	// maker made the rollout of a plan that was just made, by this process; nil for one that
-	// was saved.
+	// maker made the rollout if this process made the plan; nil for a saved plan.
 	maker    *RolloutMaker
 	sum, sig string
 	devices  []planned
-	size     int64 // of the lines before the trailer
+	size     int64 // total size of the lines before the trailer
 }
 
-// fresh reports whether the plan was just made, by this process.
+// fresh reports whether this process made the plan.
 func (p *PlanFile) fresh() bool { return p.maker != nil }
 
-// digest is the [PlanFile.Digest] of a plan; lines is the sum of the lines of its devices.
+// digest returns the [PlanFile.Digest] of a plan; lines is the hash of the lines of its
+// devices.
 func (p *PlanFile) digest(lines []byte) string {
 	sum := sha256.New()
 	_ = json.NewEncoder(sum).Encode([]any{p.Fabric, p.Intent, lines, p.Rollout.course()})
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// verify returns an error unless the file is signed with a key of ring. A plan that was
-// just made needs no signature, and nil believes every file.
+// verify returns an error unless the file is signed with a trusted key of ring. A plan that
+// this process made needs no signature, and a nil ring trusts every file.
 func (p *PlanFile) verify(ring *keys.Ring) error {
 	if p.fresh() || ring == nil {
 		return nil
@@ -109,8 +109,8 @@ func (p *PlanFile) Devices() iter.Seq2[*DevicePlan, error] {
 	}
 }
 
-// OpenPlan checks a plan file as a whole, so that nothing is acted on before its
-// end is known to be there. Close must be called on the file.
+// OpenPlan opens a plan file and checks that it is complete and unchanged. The caller must
+// close the plan.
 func OpenPlan(path string) (*PlanFile, error) {
 	f, err := boundedfile.Open(path)
 	if err != nil {
@@ -123,12 +123,12 @@ func OpenPlan(path string) (*PlanFile, error) {
 	return p, nil
 }
 
-// Prepare plans the devices, and puts what they need into waves. The plans are kept in a
-// file that goes with the process, for [Apply] and [PlanFile.Save]. Close must be called
-// on it.
+// Prepare plans the devices and divides those that change into waves. It keeps the plans in a
+// temporary file that disappears with the process, for [Apply] and [PlanFile.Save]. The
+// caller must close the plan.
 //
-// Where every order has a state in between that is worse, because RDMA traffic moves to
-// other code points, it plans the first of several runs: see [Interim].
+// If every order has a worse intermediate state because RDMA traffic moves to other code
+// points, Prepare may plan the first of several runs instead; see [Interim].
 func Prepare(ctx context.Context, devices []Device, o PlanOptions) (*PlanFile, error) {
 	p, rollout, err := prepare(ctx, devices, o, nil)
 	if err != nil {
@@ -166,7 +166,7 @@ func prepare(ctx context.Context, devices []Device, o PlanOptions, i *Interim) (
 	return p, rollout, nil
 }
 
-// planBuilder writes the file of a [PlanFile], a line a device.
+// planBuilder writes the file of a [PlanFile], with one line per device.
 type planBuilder struct {
 	p            *PlanFile
 	sum, devices hash.Hash
@@ -186,7 +186,7 @@ func newPlanFile(h PlanHeader) (*planBuilder, error) {
 	return b, nil
 }
 
-// line writes a line, and returns it.
+// line writes v as a line of JSON, and returns the line.
 func (b *planBuilder) line(v any) ([]byte, error) {
 	l, err := json.Marshal(v)
 	if err != nil {
@@ -218,8 +218,8 @@ func (b *planBuilder) end(r *Rollout) (*PlanFile, error) {
 	return b.p, nil
 }
 
-// Save writes a plan that was just made to a path, signed with the key of ring; nil signs
-// nothing. Nothing is at the path before it is whole.
+// Save writes a plan that this process made to path, signed with the key of ring unless ring
+// is nil. The file appears at path only once it is complete.
 func (p *PlanFile) Save(path string, ring *keys.Ring) (err error) {
 	t := trailer{End: true, Devices: len(p.devices), SHA256: p.sum}
 	if ring != nil {
@@ -243,8 +243,8 @@ func (p *PlanFile) Save(path string, ring *keys.Ring) (err error) {
 	return f.Commit()
 }
 
-// device reads the plan of a device from the file that was opened, whatever stands
-// at its path now. It is safe for concurrent use.
+// device reads the plan of a device from the open file, even if another file is at its path
+// now. It is safe for concurrent use.
 func (p *PlanFile) device(of planned) (*DevicePlan, error) {
 	b := make([]byte, of.size)
 	if _, err := p.f.ReadAt(b, of.at); err != nil {
@@ -317,7 +317,8 @@ func (p *PlanFile) scan(r io.Reader) error {
 	return bad(line+1, "the file ends early")
 }
 
-// checkWaves returns an error unless each device with steps is in one wave, and no other.
+// checkWaves returns an error unless each device with steps is in exactly one wave, and no
+// other device is in any wave.
 func (p *PlanFile) checkWaves() error {
 	if p.Rollout == nil {
 		return errors.New("the file has no waves")
@@ -342,7 +343,7 @@ func (p *PlanFile) checkWaves() error {
 	return nil
 }
 
-// lines reads lines with their ends, of at most so many bytes.
+// lines returns a scanner of lines, with their newlines. most is the maximum size of a line.
 func lines(r io.Reader, most int) *bufio.Scanner {
 	sc := bufio.NewScanner(r)
 	sc.Buffer(make([]byte, 0, 64<<10), most)

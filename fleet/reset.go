@@ -18,43 +18,43 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// WasReset is the state of a device that was reset, and is back as intended.
+// WasReset is the state of a device that was reset and is back as intended.
 const WasReset State = "reset"
 
-// Hook takes a device out of service or puts it into it again. Package hook has those of
-// an intent.
+// Hook takes a device out of service, or puts it back. Package hook implements the hooks of an
+// intent.
 type Hook interface {
-	// Call returns when the device is out of service, or in it. say is called with each
-	// line that the hook prints.
+	// Call returns when the device is out of service, or back in service. It calls say with
+	// each line that the hook prints.
 	Call(ctx context.Context, r HookRequest, say func(line string)) error
 	String() string
 }
 
-// HookRequest is what a hook is told.
+// HookRequest is the request that a hook gets.
 type HookRequest struct {
 	Event  string   `json:"event"` // "drain", "undrain"
 	Fabric string   `json:"fabric"`
 	Device string   `json:"device"`
-	Resets []string `json:"resets"` // the commands that reset it
+	Resets []string `json:"resets"` // the commands that reset the device
 	Impact string   `json:"impact"`
 	User   string   `json:"user"`
-	Host   string   `json:"host"` // that the program runs on
+	Host   string   `json:"host"` // the machine that this program runs on
 }
 
-// ResetPlan says what of a device waits for a reset, and how it is reset.
+// ResetPlan lists the parts of a device that need a reset, and how to reset them.
 type ResetPlan struct {
 	Device string          `json:"device"`
 	Resets []drivers.Reset `json:"resets"`
-	// Blocked says why the device is not reset; "" where it can be.
+	// Blocked is why the device cannot be reset; "" if it can.
 	Blocked string `json:"blocked,omitempty"`
-	// Error is why that is not known.
+	// Error is why the needed resets could not be determined.
 	*Error
 }
 
-// Waits reports whether there is something to reset.
+// Waits reports whether the device needs a reset.
 func (p *ResetPlan) Waits() bool { return p.Error == nil && len(p.Resets) > 0 }
 
-// Impact is the largest impact of the resets.
+// Impact returns the largest impact of the resets.
 func (p *ResetPlan) Impact() qos.Impact {
 	most := qos.ImpactNone
 	for _, r := range p.Resets {
@@ -63,7 +63,7 @@ func (p *ResetPlan) Impact() qos.Impact {
 	return most
 }
 
-// PlanResets reads devices and returns, in their order, what of each waits for a reset.
+// PlanResets reads devices and returns, in their order, the resets that each needs.
 func PlanResets(ctx context.Context, devices []Device, o PlanOptions) ([]ResetPlan, error) {
 	defer o.Progress.phase(Planning, len(devices))()
 	var out []ResetPlan
@@ -95,7 +95,7 @@ func planReset(ctx context.Context, dev Device) (p ResetPlan, err error) {
 	return p, err
 }
 
-// planResetOn also returns the plan of what can be written to the device.
+// planResetOn returns the resets that a device needs, and the steps to its desired state.
 func planResetOn(ctx context.Context, drv drivers.Driver, dev Device) (p ResetPlan, steps *drivers.Steps, err error) {
 	p.Resets = []drivers.Reset{} // an empty list, not null, in JSON
 	facts, err := drv.Probe(ctx)
@@ -109,7 +109,7 @@ func planResetOn(ctx context.Context, drv drivers.Driver, dev Device) (p ResetPl
 	if steps, err = drv.Plan(facts, snap, dev.Desired(), dev.Policy); err != nil || len(steps.Resets) == 0 {
 		return p, steps, err
 	}
-	var none *History // a reset has no journal
+	var none *History // resets have no journal
 	if what := dev.mistaken(ctx, drv, none.evidence(dev.Name, drv, facts, snap)); what != "" && !dev.isRight {
 		p.Resets, p.Blocked = steps.Resets, what
 		return p, steps, nil
@@ -122,8 +122,8 @@ func planResetOn(ctx context.Context, drv drivers.Driver, dev Device) (p ResetPl
 	if p.Resets, err = resetter.Ways(ctx, steps.Resets); err != nil {
 		return p, nil, err
 	}
-	// What is set by hand would be lost, and what differs before the reset cannot be told
-	// from what the reset changed.
+	// A reset would lose settings made by hand, and afterwards nobody could tell what the
+	// reset changed and what differed before.
 	if open := steps.Differences(); len(open) > 0 {
 		p.Blocked = fmt.Sprintf("%s differs from the intent: apply it first", open[0].Path())
 	}
@@ -133,27 +133,26 @@ func planResetOn(ctx context.Context, drv drivers.Driver, dev Device) (p ResetPl
 	return p, steps, nil
 }
 
-// ResetOptions tune a run of resets.
+// ResetOptions are the options of [Reset].
 type ResetOptions struct {
 	RunOptions
 	// Allow is the largest impact that the operator allows.
 	Allow qos.Impact
-	// Confirm is asked before the approver; an error ends the run. nil is a yes.
+	// Confirm is called before the approver is asked; an error ends the run. nil confirms.
 	Confirm func() error
-	// Drain is called before a device is reset, Undrain once it is back; nil is nothing.
+	// Drain is called before a device is reset, Undrain once it is back; either may be nil.
 	Drain, Undrain Hook
-	// Back bounds the wait for a device after each reset.
+	// Back is how long to wait for a device after each reset.
 	Back time.Duration
 }
 
-// Reset resets the devices of plans that wait, one after the other: each is drained, reset
-// part by part, waited for, read back, brought as it was, and undrained. The run stops at
-// the first device where one of these fails; that device stays drained. A device that is
-// blocked, or could not be read, is left out.
+// Reset resets the devices that need it, one after the other. It drains each device, resets
+// it part by part, waits until it is back, reads it, sets lost settings again, and undrains
+// it. Reset stops at the first device where one of these fails; that device stays drained. It
+// leaves out devices that are blocked or could not be read.
 //
-// An error that is an [*Error] with the operation OpJudge says why nothing was reset. When
-// ctx ends, the device at work is worked on to its end, and no further one is begun: a
-// reset cannot be taken back.
+// An [*Error] with the operation OpJudge says why nothing was reset. When ctx ends, Reset
+// finishes the current device, because a reset cannot be undone, and starts no further one.
 func Reset(ctx context.Context, devices []Device, plans []ResetPlan, o ResetOptions) (_ *Result, err error) {
 	r := newRun(devices, o.RunOptions)
 	r.allow = o.Allow
@@ -230,8 +229,8 @@ func Reset(ctx context.Context, devices []Device, plans []ResetPlan, o ResetOpti
 	return res, r.audit.write(AuditRecord{Event: "end"})
 }
 
-// resetDevice drains a device, resets it, and undrains it. Its deadlines are those of the
-// hooks, of the wait, and of the reads.
+// resetDevice drains a device, resets it, and undrains it. It has no timeout of its own: the
+// hooks, the wait and the reads have theirs.
 func (r *run) resetDevice(ctx context.Context, p *ResetPlan, o ResetOptions, out *Outcome) error {
 	dev := r.devices[p.Device]
 	out.State = Failed
@@ -272,30 +271,31 @@ func (r *run) resetDevice(ctx context.Context, p *ResetPlan, o ResetOptions, out
 	return err
 }
 
-// readReset reads a device within the deadline of a plan.
+// readReset calls planResetOn with the timeout of a plan.
 func (r *run) readReset(ctx context.Context, drv drivers.Driver, dev Device) (ResetPlan, *drivers.Steps, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(dev.Timeout, readTimeout))
 	defer cancel()
 	return planResetOn(ctx, drv, dev)
 }
 
-// sameResets reports whether a device waits for what was planned.
+// sameResets reports whether two plans have the same resets and block them for the same
+// reason.
 func sameResets(a, b *ResetPlan) bool {
 	key := func(p *ResetPlan) string {
 		text, err := json.Marshal([]any{p.Resets, p.Blocked})
 		if err != nil {
-			panic(err) // texts and lists alone
+			panic(err) // cannot happen: there are only strings and lists
 		}
 		return string(text)
 	}
 	return key(a) == key(b)
 }
 
-// resetParts resets the parts of a device one after the other, and has its settings in
-// force again. steps counts the resets that were begun; left is what still waits.
+// resetParts resets the parts of a device one after the other, and sets lost settings again
+// after each. steps counts the resets that were begun; left lists the resets still needed.
 func (r *run) resetParts(ctx context.Context, drv drivers.Driver, dev Device, p *ResetPlan, back time.Duration, steps *int) (left []drivers.Reset, err error) {
 	left = p.Resets
-	for range p.Resets { // a reboot loads several parts at once
+	for range p.Resets { // a reboot may reset several parts at once
 		if len(left) == 0 {
 			break
 		}
@@ -326,7 +326,7 @@ func (r *run) resetParts(ctx context.Context, drv drivers.Driver, dev Device, p 
 	return nil, nil
 }
 
-// restore sets what the reset has lost and nothing on the device has set again.
+// restore sets again what a reset has lost, unless the device itself has restored it.
 func (r *run) restore(ctx context.Context, drv drivers.Driver, dev Device, plan *drivers.Steps) error {
 	if n := len(plan.Items); n > 0 {
 		r.say(dev.Name, fmt.Sprintf("setting again what the reset has lost, %s", words.Count(n, "request")))
@@ -353,7 +353,7 @@ func (r *run) restore(ctx context.Context, drv drivers.Driver, dev Device, plan 
 	return nil
 }
 
-// call calls a hook for a device; nil is nothing to call.
+// call calls a hook for a device; it does nothing if h is nil.
 func (r *run) call(ctx context.Context, event string, h Hook, p *ResetPlan) error {
 	if h == nil {
 		return nil
@@ -371,7 +371,7 @@ func (r *run) say(device, text string) {
 	r.Progress.report(Event{Kind: DeviceSays, Phase: Writing, Device: device, Text: text})
 }
 
-// resetRequest asks for the devices that are reset.
+// resetRequest returns the approval request for the devices that are reset.
 func resetRequest(r *run, plans []ResetPlan) (ApprovalRequest, error) {
 	digest, err := resetDigest(plans)
 	q, most := r.approvalRequest("", digest), qos.ImpactNone
@@ -385,7 +385,7 @@ func resetRequest(r *run, plans []ResetPlan) (ApprovalRequest, error) {
 	return q, err
 }
 
-// resetDigest identifies what is reset, and how.
+// resetDigest returns a digest of what is reset and how.
 func resetDigest(plans []ResetPlan) (string, error) {
 	sum := sha256.New()
 	for _, p := range plans {

@@ -14,34 +14,34 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// errNothing says that there is no run to roll back.
+// errNothing means that there is no run to roll back.
 var errNothing = errors.New("no run to roll back")
 
-// Undo is a run that can be rolled back, and the devices on which its writes stand, or
-// those of the runs that it continued, in the order in which they were worked on.
+// Undo is a run that can be rolled back, with the devices on which its writes, or those of
+// the runs that it continued, still stand, in the order in which they were changed.
 type Undo struct {
 	*Past
 	Devices []PastDevice
 
-	waves []Wave // of all these runs
+	waves []Wave // waves of all these runs
 	of    map[string]Device
 	costs map[string]cost
 
-	// next is the next older run of them, and by the one that continues it; half are the
-	// devices that a rollback was cut off in. [find] uses them.
+	// Fields for [find]: next is the next older of these runs, by the run that continues it,
+	// and half holds the devices at which a rollback was cut off.
 	next string
 	by   *Past
 	half map[string]bool
 }
 
-// cost is what the rollback of a device disturbs: least by its undo records alone, impact in
-// all. down is how many ports go down.
+// cost is what the rollback of a device disturbs: least is the impact of its undo records
+// alone, impact the total impact, down the number of ports that go down.
 type cost struct {
 	least, impact qos.Impact
 	down          int
 }
 
-// Runs are the IDs of the runs that are rolled back, the newest first.
+// Runs returns the IDs of the runs that are rolled back, newest first.
 func (u *Undo) Runs() []string {
 	var ids []string
 	for _, d := range u.Devices {
@@ -56,7 +56,7 @@ func (u *Undo) Runs() []string {
 	return ids
 }
 
-// Plans yields what a rollback changes, in the order in which it works.
+// Plans yields the plans of a rollback, in the order in which it changes the devices.
 func (u *Undo) Plans() iter.Seq2[*DevicePlan, error] {
 	return func(yield func(*DevicePlan, error) bool) {
 		for _, d := range slices.Backward(u.Devices) {
@@ -67,9 +67,9 @@ func (u *Undo) Plans() iter.Seq2[*DevicePlan, error] {
 	}
 }
 
-// plan says what a rollback of a device changes: the reverse of what the journals say
-// that the runs changed. Its impact is the larger of what the values mean and what is done
-// for them, which is what the runs did: the same ports go down, the same tables change.
+// plan returns what a rollback of a device changes: the reverse of the changes in the journals
+// of the runs. Its impact is the larger of two: the impact of the values, and the impact of
+// the runs' steps, because a rollback takes down the same ports and changes the same tables.
 func (u *Undo) plan(d PastDevice) (*DevicePlan, error) {
 	out := &DevicePlan{Name: d.Name, OS: u.of[d.Name].OS, Changes: []Group{}}
 	var changes []qos.Change
@@ -86,12 +86,12 @@ func (u *Undo) plan(d PastDevice) (*DevicePlan, error) {
 			}
 		}
 		down = append(down, without(start.Ports, down)...)
-		if start.Impact == nil { // a journal that does not tell
+		if start.Impact == nil { // journals of older versions do not tell
 			start.Impact = new(qos.ImpactLoss)
 		}
 		impact = max(impact, *start.Impact)
 	}
-	if len(d.before) > 0 { // one run may have set a value, and another set it back
+	if len(d.before) > 0 { // one run may have set a value, and another one reset it
 		changes = slices.DeleteFunc(changes, func(c qos.Change) bool { return c.Old == c.New })
 	}
 	out.Changes = group(changes)
@@ -100,11 +100,11 @@ func (u *Undo) plan(d PastDevice) (*DevicePlan, error) {
 }
 
 // undoable returns the changes of a plan, each with the impact of undoing it: the larger of
-// what the difference means the other way round and what the requests do.
+// the impact of the reverse difference and the impact of the requests.
 func undoable(todo *drivers.Steps, desired drivers.Desired) []qos.Change {
 	out := slices.Clone(todo.Changes)
 	want, ok := desired.(*qos.Device)
-	if !ok || todo.Running == nil { // a host, on which a setting disturbs the same both ways
+	if !ok || todo.Running == nil { // a host: a setting has the same impact in both directions
 		for i := range out {
 			out[i].Undo = out[i].Impact
 		}
@@ -121,7 +121,7 @@ func undoable(todo *drivers.Steps, desired drivers.Desired) []qos.Change {
 	return out
 }
 
-// withReverse adds the reverse of a change to those of later runs.
+// withReverse adds the reverse of a change to the reversed changes of later runs.
 func withReverse(later []qos.Change, g Group, run string) []qos.Change {
 	ports := g.Ports
 	if len(ports) == 0 {
@@ -141,15 +141,15 @@ func withReverse(later []qos.Change, g Group, run string) []qos.Change {
 	return later
 }
 
-// Rollout returns the waves of the run in reverse, as far as devices are left of them, each
-// with a gate. The states in between are those of the run.
+// Rollout returns the waves of the run in reverse order, with the devices that are left to
+// roll back, each with a gate. The intermediate states are the same as in the run.
 func (u *Undo) Rollout(mode GateMode) *Rollout {
 	left := map[string]bool{}
 	for _, d := range u.Devices {
 		left[d.Name] = true
 	}
 	out := &Rollout{Gate: mode}
-	at := make([]int, len(u.waves)) // the new number of each wave from 1; 0 for one that is gone
+	at := make([]int, len(u.waves)) // the new number of each wave, from 1; 0 if no device is left
 	for i, w := range slices.Backward(u.waves) {
 		w.Devices = slices.DeleteFunc(slices.Clone(w.Devices), func(name string) bool { return !left[name] })
 		for _, name := range w.Devices {
@@ -162,7 +162,7 @@ func (u *Undo) Rollout(mode GateMode) *Rollout {
 		}
 	}
 	for _, d := range slices.Backward(u.Devices) {
-		if left[d.Name] { // of a run that has no waves
+		if left[d.Name] { // the run has no waves
 			out.Waves = append(out.Waves, u.undone(Wave{Devices: []string{d.Name}, Kind: "device"}))
 		}
 	}
@@ -170,7 +170,7 @@ func (u *Undo) Rollout(mode GateMode) *Rollout {
 	return out
 }
 
-// undone is a wave of a run as the rollback of its devices has it.
+// undone returns a wave with the impact and the ports of its rollback.
 func (u *Undo) undone(w Wave) Wave {
 	w.Canary, w.Impact, w.Down = false, qos.ImpactNone, 0
 	for _, name := range w.Devices {
@@ -179,15 +179,15 @@ func (u *Undo) undone(w Wave) Wave {
 	return w
 }
 
-// turn gives waves that reverse those of a run the faults of that run, each from where it ended
-// to where it began.
+// turn assigns the faults of a run's waves to the waves that reverse them: each fault lasts
+// from the wave where it ended to the wave where it began.
 func (r *Rollout) turn(was []Wave, at []int) {
 	for i := range r.Waves {
 		r.Waves[i].Worse, r.Waves[i].Gate = nil, r.Waves[i].GateTime(r.Gate).Seconds()
 	}
 	for i, w := range was {
 		for _, f := range w.Worse {
-			// Journals of older versions have a fault in each wave that has it.
+			// Journals of older versions repeat a fault in each wave in which it exists.
 			kept := slices.DeleteFunc(slices.Clone(at[i:min(max(i+1, f.Until), len(at))]), func(n int) bool { return n == 0 })
 			if len(kept) == 0 {
 				continue
@@ -200,7 +200,8 @@ func (r *Rollout) turn(was []Wave, at []int) {
 	r.WorseSeconds = r.Worse(r.Gate).Seconds()
 }
 
-// followed are the waves of a run and those of the run that continued it, numbered through.
+// followed returns the waves of a run followed by those of the run that continued it, with
+// the wave numbers of faults adjusted.
 func followed(older, newer []Wave) []Wave {
 	out := slices.Concat(older, newer)
 	for i := len(older); i < len(out); i++ {
@@ -212,7 +213,8 @@ func followed(older, newer []Wave) []Wave {
 	return out
 }
 
-// lasts is how long a state lasts, in seconds, that begins in one wave and ends in another.
+// lasts returns how long a state lasts, in seconds, that begins in wave from and ends in wave
+// until, both counted from 1.
 func (r *Rollout) lasts(from, until int) float64 {
 	var stages []order.Stage
 	for _, w := range r.Waves[from-1 : until] {
@@ -223,15 +225,15 @@ func (r *Rollout) lasts(from, until int) float64 {
 
 // FindOptions say which run to roll back.
 type FindOptions struct {
-	Store store.Store // that has the journals
-	Run   string      // its ID; "" is the newest one whose writes stand
-	// Among reports whether a device counts; nil counts all. One that does must be
-	// among the devices of the call.
+	Store store.Store // the store with the journals
+	Run   string      // ID of the run; "" is the newest run whose writes still stand
+	// Among reports whether to roll back a device; nil rolls back all. Such a device must be
+	// among the devices passed to [Find].
 	Among func(device string) bool
 }
 
-// Find finds the run to roll back. It reads the undo records and refuses one that
-// is not what the driver of its device makes, and asks no device.
+// Find finds the run to roll back. It reads the undo records, and returns an error for a
+// record that the driver of its device would not have made. It does not connect to devices.
 func Find(ctx context.Context, devices []Device, o FindOptions) (*Undo, error) {
 	r := newRun(devices, RunOptions{})
 	if _, busy, err := AtWork(o.Store); busy != nil || err != nil {
@@ -268,7 +270,7 @@ func Find(ctx context.Context, devices []Device, o FindOptions) (*Undo, error) {
 	return u, nil
 }
 
-// notForeign returns an error where a run of that id is of another fabric.
+// notForeign returns an error if a run with that ID belongs to another fabric.
 func notForeign(s store.Store, run string) error {
 	ids, err := newestFirst(s)
 	for _, id := range ids {
@@ -281,17 +283,17 @@ func notForeign(s store.Store, run string) error {
 	return err
 }
 
-// RollbackOptions tune a rollback.
+// RollbackOptions are the options of [Rollback].
 type RollbackOptions struct {
 	RunOptions
 	// Allow is the largest impact that the operator allows.
 	Allow qos.Impact
 }
 
-// Rollback rolls the devices of a run back to where they were before it, the last wave
-// first, and goes on where a device fails. Where a wave does not pass its gate, no
-// further one is begun. The result has one outcome a device, in that order. An error
-// with the operation OpJudge says why nothing was written; any other is the journal's.
+// Rollback restores the devices of a run to their state before it, last wave first. It
+// continues if a device fails, but stops if a wave does not pass its gate. The result has one
+// outcome per device, in that order. An error with the operation OpJudge says why nothing was
+// written; any other error is about the journal.
 func Rollback(ctx context.Context, devices []Device, u *Undo, o RollbackOptions) (_ *Result, err error) {
 	r := newRun(devices, o.RunOptions)
 	if err := r.inWindow(); err != nil {
@@ -359,7 +361,7 @@ func (r *run) rollback(ctx context.Context, u *Undo, d PastDevice) (State, error
 		return Failed, err
 	}
 	r.step(d.Name, plan.Steps[0], 0, 1)
-	// Once begun it goes to its end, so that Ctrl-C leaves a known state.
+	// Once begun, finish the revert even on Ctrl-C, to leave a known state.
 	rctx, cancel := dev.revertTime(ctx)
 	defer cancel()
 	defer r.Progress.long(Writing, drv, d.Name, "rolling back", "")()
@@ -371,7 +373,7 @@ func (r *run) rollback(ctx context.Context, u *Undo, d PastDevice) (State, error
 			return Partial, err
 		}
 	}
-	// The last one goes back to the state before all of them.
+	// The last token is of the oldest run, and leads to the state before all of them.
 	out.token = tokens[len(tokens)-1]
 	if err := r.lasts(rctx, out, true); err != nil {
 		return Partial, err
@@ -379,12 +381,12 @@ func (r *run) rollback(ctx context.Context, u *Undo, d PastDevice) (State, error
 	return Restored, nil
 }
 
-// identifyPast is [run.identify] for a device whose undo records are carried out: they are of the
-// device that answers, unless the operator accepts another one.
+// identifyPast is like [run.identify], for a device that is rolled back. It also returns an
+// error if the undo records are for a different device, unless the operator accepts that.
 func (r *run) identifyPast(ctx context.Context, drv drivers.Driver, f drivers.Facts, d PastDevice) (unit drivers.Unit, err error) {
 	dev := r.devices[d.Name]
 	unit = f.Unit
-	// A device that cannot be read shows no more of itself; Revert says what it lacks.
+	// Ignore a failed read: the revert will then report what is wrong.
 	if snap, err := drv.Read(ctx); err == nil {
 		if unit, err = r.identify(ctx, drv, f, snap, dev); err != nil {
 			return unit, err
@@ -402,8 +404,8 @@ func (r *run) identifyPast(ctx context.Context, drv drivers.Driver, f drivers.Fa
 	return unit, nil
 }
 
-// readyToRevert is ready for a device that a rollback is about to write to, once it has
-// done what a run that was cut off sent it.
+// readyToRevert waits until a device has processed the writes of a run that was cut off, and
+// then calls ready before a rollback.
 func (r *run) readyToRevert(ctx context.Context, p *pending, left leftover) (blind bool, err error) {
 	if left.CutOff != nil {
 		if err := r.Progress.settle(ctx, Writing, p.drv, p.Name, left); err != nil {
@@ -414,12 +416,12 @@ func (r *run) readyToRevert(ctx context.Context, p *pending, left leftover) (bli
 	if err != nil {
 		return false, NewError("", OpRead, err)
 	}
-	// Of ports that the run left alone nothing is written.
+	// Ignore ports that the run did not change: nothing is written to them.
 	return r.ready(ctx, p.drv, snap, &p.task, func(m drivers.Mismatch, sure bool) bool { return p.concerns(m) && p.waits(m, sure) })
 }
 
-// undo makes the driver of a device, and reads and checks its undo records. least is their
-// least impact.
+// undo returns a driver for a device, and reads and checks its undo records. least is the
+// minimum impact of the records.
 func (r *run) undo(ctx context.Context, d PastDevice) (_ drivers.Driver, _ []*drivers.Token, least qos.Impact, _ error) {
 	tokens, err := d.tokens()
 	if err != nil {

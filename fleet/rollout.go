@@ -22,33 +22,33 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// Wave is devices that are changed side by side.
+// Wave is a set of devices that are changed together, before the gate checks them.
 type Wave struct {
 	Devices []string `json:"devices"`
 	Canary  bool     `json:"canary,omitempty"`
-	// Kind is the role of the switches, or "host"; several are joined by "+".
+	// Kind is the role of the switches, or "host"; several kinds are joined by "+".
 	Kind string `json:"kind"`
-	// Down is how many ports go down, Cut the hosts that lose a link by that.
+	// Down is the number of ports that go down; Cut lists the hosts that lose a link by that.
 	Down int      `json:"down,omitempty"`
 	Cut  []string `json:"cut,omitempty"`
-	// Classes are those that change, by name.
+	// Classes names the classes that change.
 	Classes []string   `json:"classes,omitempty"`
 	Impact  qos.Impact `json:"impact"`
-	// Thresholds says that ECN, headroom or buffers change, which shows under load alone.
+	// Thresholds is set if ECN, headroom or buffers change, whose effect shows only under load.
 	Thresholds bool `json:"thresholds,omitempty"`
-	// Seconds is how long the devices of the wave change, by what they have needed so far
-	// or take as a rule.
+	// Seconds is how long it takes to change the devices of the wave: measured in earlier runs,
+	// or estimated.
 	Seconds float64 `json:"seconds"`
-	// Gate is how long the gate of the wave takes where all comes back at once, in seconds.
+	// Gate is how long the gate of the wave takes if everything comes back at once, in seconds.
 	Gate float64 `json:"gate_seconds"`
-	// Worse are the faults that begin with the wave, and that are there neither before the
-	// rollout nor after it.
+	// Worse lists the faults that begin in the wave and exist neither before nor after the
+	// rollout.
 	Worse []order.Fault `json:"worse,omitempty"`
-	// Proof is what each check saw while the devices of the wave change.
+	// Proof is what each check examined and found while the devices of the wave change.
 	Proof []order.Looked `json:"proof,omitempty"`
 }
 
-// brief is a wave with a few of its faults, and without its proof.
+// brief returns the wave without its proof, and with at most 8 ports per fault.
 func (w Wave) brief() *Wave {
 	const most = 8
 	w.Proof, w.Worse = nil, slices.Clone(w.Worse)
@@ -58,55 +58,56 @@ func (w Wave) brief() *Wave {
 	return &w
 }
 
-// Rollout is the waves of a plan, and what is proven of them.
+// Rollout is the sequence of waves of a plan, and what is proven about it.
 type Rollout struct {
 	Waves []Wave `json:"waves"`
-	// Gate is the one that each wave is to pass, Windows are when devices may be written to.
+	// Gate is the gate that each wave must pass; Windows are the maintenance windows.
 	Gate    GateMode `json:"gate"`
 	Windows []string `json:"windows,omitempty"`
-	// WorseSeconds is how long some state in between is worse than before and after, gates
-	// included.
+	// WorseSeconds is how long the fabric is in a state that is worse than before and after
+	// the rollout, gates included.
 	WorseSeconds float64 `json:"worse_seconds"`
-	// Together is set where changing devices side by side would shorten that.
+	// Together is set if changing more devices in parallel would shorten WorseSeconds.
 	Together *Together `json:"together,omitempty"`
-	// Links is how many links of the intent's were looked at, in States mixtures of
-	// their ends.
+	// Links is how many of the OfAll links of the intent were examined, and States in how many
+	// combinations of states of their two ends.
 	Links  int `json:"links"`
 	OfAll  int `json:"of_links"`
 	States int `json:"states"`
-	// Inconclusive is what the plan leaves unchecked, and where.
+	// Inconclusive lists what could not be checked, and where.
 	Inconclusive []validate.Open `json:"inconclusive,omitempty"`
-	// Unproven says what could not be proven; "" for nothing.
+	// Unproven explains what could not be proven; "" for nothing.
 	Unproven string `json:"unproven,omitempty"`
-	// Seen is what earlier runs show of the kinds of switches that change.
+	// Seen lists what earlier runs show about the kinds of switches that change.
 	Seen []Seen `json:"seen,omitempty"`
-	// Interim is set where a later run is needed, which this one prepares.
+	// Interim is set if this run prepares a later run that is needed too.
 	Interim *Interim `json:"interim,omitempty"`
 }
 
-// Together is what changing devices side by side would bring that the intent does not ask for.
+// Together is what a rollout would gain if the intent let more devices change in parallel.
 type Together struct {
-	Waves int     `json:"waves"`         // how many there would be
-	Saves float64 `json:"saves_seconds"` // of [Rollout.WorseSeconds]
+	Waves int     `json:"waves"`         // number of waves there would be
+	Saves float64 `json:"saves_seconds"` // reduction of [Rollout.WorseSeconds]
 }
 
-// Seen is what the newest run showed that changed switches of a kind.
+// Seen summarizes the newest run that changed switches of a kind.
 type Seen struct {
 	Kind    string    `json:"kind"` // "ACS-MSN4700, sonic 202511, over ssh"
 	Run     string    `json:"run"`
 	Begun   time.Time `json:"begun"`
 	Applied []string  `json:"applied,omitempty"`
-	// Seconds is how long the middle one of these took.
+	// Seconds is the median of how long the applied switches took.
 	Seconds float64 `json:"seconds,omitempty"`
-	// Gate is the one that all of these passed; "" for none.
+	// Gate is the gate that all applied switches passed; "" for none.
 	Gate GateMode `json:"gate,omitempty"`
-	// Failed are those that are not as they were to be, and Error why, of the first.
+	// Failed lists the switches that are not as intended, and Error why the first of them is
+	// not.
 	Failed []string `json:"failed,omitempty"`
 	Error  string   `json:"error,omitempty"`
 }
 
-// Impact is the least that must be allowed: traffic may be lost where a state in
-// between is worse.
+// Impact returns the minimum impact that must be allowed: traffic may be lost if an
+// intermediate state is worse.
 func (r *Rollout) Impact() qos.Impact {
 	if r != nil && slices.ContainsFunc(r.Waves, func(w Wave) bool { return len(w.Worse) > 0 }) {
 		return qos.ImpactLoss
@@ -114,8 +115,8 @@ func (r *Rollout) Impact() qos.Impact {
 	return qos.ImpactNone
 }
 
-// course is what of a rollout a run does: all but durations, which the history of the fabric has
-// a part in, and what was looked at to find it.
+// course returns the parts of a rollout that define what a run does. It drops the durations,
+// which depend on the history of the fabric, and the statistics about the search.
 func (r *Rollout) course() Rollout {
 	out := Rollout{Gate: r.Gate, Windows: r.Windows, Interim: r.Interim, Unproven: r.Unproven, Waves: slices.Clone(r.Waves)}
 	for i := range out.Waves {
@@ -128,8 +129,8 @@ func (r *Rollout) course() Rollout {
 	return out
 }
 
-// differs says in what the course of a rollout differs from that of one that was just computed;
-// nil for nothing.
+// differs returns an error that describes how the course of r differs from that of now, a
+// rollout that was just computed; nil if they are equal.
 func (r *Rollout) differs(now *Rollout) error {
 	have, want := r.course(), now.course()
 	if !equalJSON(have.Interim, want.Interim) {
@@ -152,7 +153,7 @@ func (r *Rollout) differs(now *Rollout) error {
 	return nil
 }
 
-// equalJSON reports whether two values say the same, whatever the spelling of the JSON.
+// equalJSON reports whether two values encode to equivalent JSON.
 func equalJSON(a, b any) bool {
 	var said [2]any
 	for i, v := range []any{a, b} {
@@ -166,8 +167,8 @@ func equalJSON(a, b any) bool {
 	return reflect.DeepEqual(said[0], said[1])
 }
 
-// Worse is how long some state in between is worse than before and after with a gate: from the
-// first write that makes it so to the last that ends it.
+// Worse returns how long, with the given gate, the fabric is in a state that is worse than
+// before and after: from the wave in which a fault begins to the wave in which it ends.
 func (r *Rollout) Worse(mode GateMode) (sum time.Duration) {
 	until := 0
 	for n, w := range r.Waves {
@@ -187,38 +188,38 @@ func (r *Rollout) Worse(mode GateMode) (sum time.Duration) {
 // Open reports whether the plan leaves something unchecked or unproven.
 func (r *Rollout) Open() bool { return r != nil && (len(r.Inconclusive) > 0 || r.Unproven != "") }
 
-// RolloutMaker gathers the plans of devices and puts them into waves.
+// RolloutMaker collects the plans of devices and divides the devices into waves.
 type RolloutMaker struct {
 	fabric  *intent.Fabric
 	history *History
 	gate    GateMode
 	writers int
-	took    map[string]float64 // by kind or system, seconds
+	took    map[string]float64 // measured seconds, by kind or system
 	pool    order.Pool
 	devices []*order.Device
 	plans   map[string]*wavePlan
-	lists   map[string][]string // those of plans, see once
-	lacking []validate.Finding  // of what cannot be checked
+	lists   map[string][]string // lists in plans, shared by once
+	lacking []validate.Finding  // findings about what cannot be checked
 	kinds   map[string]validate.DeviceKind
 	seen    []Seen
-	asked   map[string]bool // kinds that the history was asked about: to read it takes long
-	cost    order.Cost      // of the waves
+	asked   map[string]bool // kinds already looked up in the history, because reading it is slow
+	cost    order.Cost      // cost of the waves
 	near    map[string][]string
 }
 
-// wavePlan is what of the plan of a device is said of its wave.
+// wavePlan holds the parts of a device's plan that describe its wave.
 type wavePlan struct {
 	down       []string
 	classes    []string
 	impact     qos.Impact
 	thresholds bool
-	// usual is how long the device takes as a rule, in seconds, and takes how long devices
-	// like it have needed. The order goes by the first.
+	// usual is the estimated time for the device in seconds, takes the time that earlier runs
+	// took for similar devices. Orders are compared by usual.
 	usual, takes float64
 }
 
-// NewRollout begins a rollout. The history says how long devices have needed, and has no
-// influence on the waves.
+// NewRollout returns an empty RolloutMaker. The history provides the measured times; it does
+// not affect the waves.
 func NewRollout(o PlanOptions) *RolloutMaker {
 	return &RolloutMaker{fabric: o.Fabric, history: o.History, gate: cmp.Or(o.Gate, GateOff), writers: max(1, o.Workers), took: o.History.seconds(o.Fabric), asked: map[string]bool{}, plans: map[string]*wavePlan{}, lists: map[string][]string{}, kinds: map[string]validate.DeviceKind{}}
 }
@@ -277,17 +278,19 @@ func (m *RolloutMaker) Add(d *DevicePlan) {
 	m.devices = append(m.devices, dev)
 }
 
-// leave takes devices out that are not changed after all.
+// leave removes devices that will not be changed after all.
 func (m *RolloutMaker) leave(names []string) {
 	m.devices = slices.DeleteFunc(m.devices, func(d *order.Device) bool { return slices.Contains(names, d.Name) })
 }
 
-// planOf returns the plan of a device. One that only an interim run changes has none yet.
+// planOf returns the plan of a device. It returns an assumed plan for a device that only an
+// interim run changes, because that has no plan yet.
 func (m *RolloutMaker) planOf(name string) *wavePlan {
 	return cmp.Or(m.plans[name], &wavePlan{impact: qos.ImpactLoss, usual: usuallySwitch})
 }
 
-// once returns the list that stands for all equal ones: most devices of a fabric are alike.
+// once returns a shared copy of equal lists, to save memory: most devices of a fabric are
+// alike.
 func (m *RolloutMaker) once(list []string) []string {
 	key := strings.Join(list, "\x00")
 	if one, ok := m.lists[key]; ok {
@@ -297,8 +300,8 @@ func (m *RolloutMaker) once(list []string) []string {
 	return list
 }
 
-// rank has switches with hosts changed before those without: a fault that the gate
-// finds in a leaf concerns fewer devices.
+// rank makes switches with hosts change before switches without: a fault that the gate finds
+// on a leaf affects fewer devices.
 func rank(sw *intent.Switch) int {
 	for _, p := range sw.Ports {
 		if p.Link != nil && !p.Uplink() {
@@ -308,8 +311,8 @@ func rank(sw *intent.Switch) int {
 	return 1
 }
 
-// stage is a wave of devices as orders are compared by it: with the times that devices take as
-// a rule, and the full gate.
+// stage returns a wave as a stage for comparing orders: with the estimated times of the
+// devices and the full gate.
 func (m *RolloutMaker) stage(names []string) order.Stage {
 	out := order.Stage{Devices: names}
 	w := Wave{Kind: "wave"}
@@ -322,13 +325,13 @@ func (m *RolloutMaker) stage(names []string) order.Stage {
 	return out
 }
 
-// find finds the waves of devices, and their cost.
+// find finds the best order of devices, cut into waves.
 func (m *RolloutMaker) find(devices []*order.Device, together bool) (*order.Order, *waver) {
 	w := m.waver(devices, together)
 	return order.Find(devices, m.fabric.Links, w.cut), w
 }
 
-// Rollout puts what was added into waves.
+// Rollout divides the added devices into waves.
 func (m *RolloutMaker) Rollout() *Rollout {
 	asked := m.fabric.Rollout.Together
 	found, w := m.find(m.devices, asked)
@@ -352,7 +355,7 @@ func (m *RolloutMaker) Rollout() *Rollout {
 	return out
 }
 
-// rollout describes the waves of an order, with the times that the run is expected to take.
+// rollout describes the waves of an order, with the expected times of the run.
 func (m *RolloutMaker) rollout(found *order.Order, w *waver) (*Rollout, order.Proof) {
 	out := &Rollout{Waves: make([]Wave, len(found.Stages)), Gate: m.gate, Windows: windowsOf(m.fabric)}
 	kinds := map[string]string{}
@@ -376,8 +379,8 @@ func (m *RolloutMaker) rollout(found *order.Order, w *waver) (*Rollout, order.Pr
 	return out, proof
 }
 
-// swapsTrust reports whether DSCPs select the class on a port before the rollout or after
-// it, and not both.
+// swapsTrust reports whether on some port DSCPs select the class only before the rollout, or
+// only after it.
 func (m *RolloutMaker) swapsTrust() bool {
 	for _, d := range m.devices {
 		was, will := d.States[0], d.States[len(d.States)-1]
@@ -390,7 +393,7 @@ func (m *RolloutMaker) swapsTrust() bool {
 	return false
 }
 
-// neighbours are the switches that each device has links to.
+// neighbours returns the switches that each device has links to.
 func (m *RolloutMaker) neighbours() map[string][]string {
 	if m.near != nil {
 		return m.near
@@ -410,7 +413,7 @@ func (m *RolloutMaker) neighbours() map[string][]string {
 	return out
 }
 
-// describe says what happens in a wave.
+// describe fills in what happens in a wave.
 func (m *RolloutMaker) describe(w *Wave, kindOf map[string]string) {
 	cut := map[string]bool{}
 	var classes, kinds []string

@@ -16,69 +16,69 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 )
 
-// State is what became of a device.
+// State is the outcome of a run on a device.
 type State string
 
 // The states.
 const (
-	Unchanged State = "unchanged" // it was as intended before
-	Applied   State = "applied"   // it is as intended now
-	Blocked   State = "blocked"   // the plan holds a change that cannot be made; nothing was written
+	Unchanged State = "unchanged" // the device already was as intended
+	Applied   State = "applied"   // the device is now as intended
+	Blocked   State = "blocked"   // the plan has a change that cannot be made; nothing was written
 	Refused   State = "refused"   // stale, not ready, or more impact than allowed; nothing was written
 	Failed    State = "failed"    // an error before anything was written
-	Reverted  State = "reverted"  // an error, and it is as it was before
-	Partial   State = "partial"   // an error, and it is neither as it was nor as intended
-	Unsaved   State = "unsaved"   // it is as intended, and cannot be saved
-	Skipped   State = "skipped"   // the run stopped before it
-	LeftOut   State = "left-out"  // it could not be reached, and the run was to go on without such devices
-	Restored  State = "restored"  // as it was before an earlier run
+	Reverted  State = "reverted"  // an error; the device is as it was before
+	Partial   State = "partial"   // an error; the device is neither as it was nor as intended
+	Unsaved   State = "unsaved"   // the device is as intended, but could not save that
+	Skipped   State = "skipped"   // the run stopped before the device
+	LeftOut   State = "left-out"  // the device could not be reached, and the run was to skip such devices
+	Restored  State = "restored"  // the device is as it was before an earlier run
 )
 
-// Outcome is the result on one device.
+// Outcome is the result for one device.
 type Outcome struct {
 	Device string        `json:"device"`
 	State  State         `json:"state"`
-	Steps  int           `json:"steps"` // native steps carried out
+	Steps  int           `json:"steps"` // number of native steps begun
 	Took   time.Duration `json:"took_ns"`
-	// Gate is the one that the device passed before it was confirmed; "" for none.
+	// Gate is the gate that the device passed before it was confirmed; "" for none.
 	Gate GateMode `json:"gate,omitempty"`
-	// Error is why the device is not as it was to be.
+	// Error is why the device is not in its intended state.
 	*Error
-	// Left says, a line each, what of the device is not as intended and was no
-	// work for the run: another user's, not to be read, refused by the device,
-	// or what of it could not be confirmed.
+	// Left lists, one per line, settings that are not as intended and that the run could not
+	// change: another user's, unreadable, or refused by the device; and what could not be
+	// confirmed.
 	Left []string `json:"left,omitempty"`
-	// Resets are what of the device waits for a reset.
+	// Resets lists the parts of the device that need a reset.
 	Resets []drivers.Reset `json:"resets,omitempty"`
 
-	unit drivers.Unit // of a device that was read and is as intended
+	unit drivers.Unit // set if the device was read and is as intended
 }
 
-// task is a device and what is to be done on it.
+// task is a device with what is to be done on it.
 type task struct {
 	Device
 	plan    *DevicePlan
 	desired drivers.Desired
-	steps   string // digest of the plan's
+	steps   string // digest of the plan's steps
 	hold    time.Duration
-	// plain is the device without an interim run, nil where there is none.
+	// plain is the device without the interim run; nil if there is none.
 	plain *Device
 }
 
-// run is an apply or a rollback.
+// run is the state of an apply, a rollback or a reset.
 type run struct {
 	RunOptions
 	id      string
 	allow   qos.Impact
-	accepts bool // warnings of devices
+	accepts bool // answer yes to warnings of devices
 	devices map[string]Device
-	plain   map[string]Device // without the interim run of the plan; nil where it has none
-	journal *journal          // nil for a run without a write
-	plan    string            // digest of the plan that it carries out
+	plain   map[string]Device // devices without the interim run of the plan; nil if it has none
+	journal *journal          // nil for a run that writes none
+	plan    string            // digest of the plan that is carried out
 	audit   *audit
-	// approved names who approved of it; "" for nobody.
+	// approved names the approver that approved the run; "" for none.
 	approved string
-	request  ApprovalRequest // that was approved
+	request  ApprovalRequest // the request that was approved
 }
 
 func (o RunOptions) withDefaults() RunOptions {
@@ -89,14 +89,14 @@ func (o RunOptions) withDefaults() RunOptions {
 	return o
 }
 
-// errStopped says that a run did not go to its end.
+// errStopped means that a run stopped before its end.
 var errStopped = errors.New("run stopped")
 
-// each works through waves of devices, with as many workers as there are writers, and
-// returns one outcome a device, in the order of the waves. do may leave a device pending:
-// it is confirmed, or reverted, when its wave has passed the gate. After an error that do
-// returns in addition to an outcome no further device is begun; those at work are ended.
-// The error is errStopped or the journal's.
+// each works through waves of devices, with r.Writers workers, and returns one outcome per
+// device, in the order of the waves. do may return a device as pending: it is confirmed when
+// its wave passes the gate, and otherwise reverted. If do returns an error, no further device
+// is started, and the devices in progress are finished. The error of each is errStopped or
+// that of the journal.
 func (r *run) each(ctx context.Context, waves []Wave, do func(ctx context.Context, device string, out *Outcome) (*pending, error)) (outs []Outcome, err error) {
 	devices := 0
 	for _, w := range waves {
@@ -134,22 +134,22 @@ func (r *run) each(ctx context.Context, waves []Wave, do func(ctx context.Contex
 	return outs, cmp.Or(err, context.Cause(e.over))
 }
 
-// effort is the work on waves.
+// effort is the state of the work on the waves of a run.
 type effort struct {
 	*run
 	gate *gated
 	do   func(ctx context.Context, device string, out *Outcome) (*pending, error)
-	// over ends when no further device is to begin; why is the reason that the devices
-	// do not have themselves.
+	// over is cancelled, by end, when no further device may start; why is the error reported
+	// for devices that were never started, if it does not come from another device.
 	over context.Context
 	end  context.CancelCauseFunc
 	why  *Error
 
 	mu    sync.Mutex
-	locks map[string]store.Lock // of the devices at work
+	locks map[string]store.Lock // locks of the devices in progress
 }
 
-// lock takes the lock of a device, which close gives back.
+// lock takes the lock of a device, which close releases.
 func (e *effort) lock(ctx context.Context, device string) error {
 	if e.DeviceLock == nil {
 		return nil
@@ -164,7 +164,7 @@ func (e *effort) lock(ctx context.Context, device string) error {
 	return nil
 }
 
-// guard ends a context when the lock of a device is lost.
+// guard returns a context that ends when the lock of a device is lost.
 func (e *effort) guard(ctx context.Context, device string) (context.Context, context.CancelFunc) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -180,11 +180,12 @@ func (e *effort) unlock(device string) {
 	delete(e.locks, device)
 	e.mu.Unlock()
 	if l != nil {
-		_ = l.Release() // one that cannot be given back runs out
+		_ = l.Release() // a lock that cannot be released expires
 	}
 }
 
-// wave works on one wave.
+// wave changes the devices of one wave, passes the wave through the gate, and confirms or
+// reverts the devices.
 func (e *effort) wave(ctx context.Context, w Wave) ([]Outcome, error) {
 	type work struct {
 		Outcome
@@ -203,7 +204,7 @@ func (e *effort) wave(ctx context.Context, w Wave) ([]Outcome, error) {
 		out, p := e.start(ctx, device)
 		if p != nil && was == nil {
 			e.finish(ctx, p, &out, nil)
-			p, out.Gate = nil, "" // it did not look at this wave
+			p, out.Gate = nil, "" // the gate did not check this wave
 		}
 		if p == nil {
 			e.close(out)
@@ -221,7 +222,7 @@ func (e *effort) wave(ctx context.Context, w Wave) ([]Outcome, error) {
 		}
 		if bad != nil {
 			e.end(fmt.Errorf("%w by the gate: %w", errStopped, bad))
-			slices.Reverse(open) // the last one first
+			slices.Reverse(open) // revert the last device first
 		}
 		err = cmp.Or(err, pool.Ordered(ctx, e.Writers, open, func(ctx context.Context, one work) work {
 			e.finish(ctx, one.pending, &one.Outcome, bad)
@@ -249,7 +250,7 @@ func (e *effort) wave(ctx context.Context, w Wave) ([]Outcome, error) {
 	return outs, err
 }
 
-// start works on a device until it is pending, or done.
+// start works on a device until it is pending or done.
 func (e *effort) start(ctx context.Context, device string) (Outcome, *pending) {
 	out, start := Outcome{Device: device, State: Skipped, Error: e.why}, time.Now()
 	if ctx.Err() != nil {
@@ -282,7 +283,7 @@ func (e *effort) start(ctx context.Context, device string) (Outcome, *pending) {
 	return out, p
 }
 
-// deviceTimeout bounds the work on a device; 0 is no bound.
+// deviceTimeout returns the timeout for the work on a device; 0 is none.
 func (e *effort) deviceTimeout() time.Duration {
 	if e.Fabric == nil {
 		return 0
@@ -290,7 +291,7 @@ func (e *effort) deviceTimeout() time.Duration {
 	return e.Fabric.Rollout.DeviceTimeout.V
 }
 
-// close records what became of a device.
+// close releases the lock of a device and records its outcome.
 func (e *effort) close(out Outcome) {
 	e.unlock(out.Device)
 	if err := errors.Join(e.journal.record(out), e.audit.device(out)); err != nil {
@@ -299,14 +300,15 @@ func (e *effort) close(out Outcome) {
 	e.Progress.report(Event{Kind: DeviceEnds, Phase: Writing, Device: out.Device, Error: out.Error, State: out.State})
 }
 
-// finish confirms a device that is pending, or reverts it for a reason.
+// finish confirms a pending device. It reverts the device if bad is not nil or confirming
+// fails.
 func (e *effort) finish(ctx context.Context, p *pending, out *Outcome, bad error) {
 	defer func() { _ = p.drv.Close() }() // a session that does not close cleanly changes nothing about the state
 	ctx, stop := e.guard(ctx, p.Name)
 	defer stop()
 	err := bad
 	if err == nil && e.gate != nil {
-		// The gate takes minutes, in which a device may restart.
+		// Check again: the gate takes minutes, and the device may have restarted meanwhile.
 		if _, _, err = inForce(ctx, p.drv, p.facts, p.task, p.blind); err != nil {
 			err = NewError("", OpVerify, err)
 		}
@@ -314,7 +316,7 @@ func (e *effort) finish(ctx context.Context, p *pending, out *Outcome, bad error
 	if err == nil {
 		err = p.drv.Confirm(ctx, p.token)
 		var unsaved *Error
-		if errors.Is(err, drivers.ErrNoSave) { // a revert would not help
+		if errors.Is(err, drivers.ErrNoSave) { // reverting would not help
 			unsaved, err = NewError(out.Device, OpSave, err), nil
 		}
 		if err == nil {
@@ -341,19 +343,19 @@ func (e *effort) finish(ctx context.Context, p *pending, out *Outcome, bad error
 	}
 }
 
-// pending is a device that holds what was written, read back, and not confirmed.
+// pending is a device whose changes were written and read back, but not confirmed.
 type pending struct {
 	task
 	drv   drivers.Driver
 	token *drivers.Token
 	unfit string
 	facts drivers.Facts
-	blind bool // the device showed nothing of what was in force before either
+	blind bool // the device did not show what was in force before the change either
 }
 
-// revert undoes what was written. It must not end with the run: Ctrl-C has to leave the
-// device in one of two known states. Whoever has lost the lock writes nothing more: the next
-// run finds the device as one that this run was cut off at.
+// revert undoes what was written to a device. It continues when the run is interrupted,
+// because Ctrl-C must leave the device in one of two known states. If the lock is lost, it
+// writes nothing more; the next run then sees that this run was cut off at the device.
 func (r *run) revert(ctx context.Context, p *pending, why error) (State, error) {
 	ctx, cancel := p.revertTime(ctx)
 	defer cancel()
@@ -370,8 +372,8 @@ func (r *run) revert(ctx context.Context, p *pending, why error) (State, error) 
 	return Reverted, why
 }
 
-// apply works on a device that was judged. A device that could not be planned stops
-// nothing.
+// apply changes a device that was judged, unless the judgement is an error. Such a device
+// does not stop the run. find returns the task.
 func (r *run) apply(ctx context.Context, out *Outcome, judged Outcome, find func() (task, error)) (p *pending, err error) {
 	if judged.Error != nil {
 		*out = judged
@@ -387,9 +389,9 @@ func (r *run) apply(ctx context.Context, out *Outcome, judged Outcome, find func
 	return nil, err
 }
 
-// readAsPlanned reads a device, which must be in the state that was planned for,
-// once it has done what a run that was cut off sent it. cutOff reports whether
-// there was one.
+// readAsPlanned waits until a device has processed the writes of a run that was cut off, if
+// any, and reads the device. It returns an error unless the device is in the state that was
+// planned for. cutOff reports whether a run was cut off there.
 func (r *run) readAsPlanned(ctx context.Context, drv drivers.Driver, t task) (f drivers.Facts, _ *drivers.Snapshot, cutOff bool, err error) {
 	if err := r.inherit(drv); err != nil {
 		return f, nil, false, err
@@ -412,7 +414,7 @@ func (r *run) readAsPlanned(ctx context.Context, drv drivers.Driver, t task) (f 
 	return f, snap, left.CutOff != nil, err
 }
 
-// inherit tells a driver which runs have ended.
+// inherit tells a driver which other runs there were. None of them is in progress.
 func (r *run) inherit(drv drivers.Driver) error {
 	h, ok := drv.(drivers.Heir)
 	if !ok {
@@ -425,8 +427,8 @@ func (r *run) inherit(drv drivers.Driver) error {
 	return err
 }
 
-// device works on one device until it is pending: it holds what was written, and that is
-// in force. out takes what stays open on it.
+// device changes one device until it is pending: the changes are written and in force. It
+// stores what remains open on the device in out.
 func (r *run) device(ctx context.Context, t task, out *Outcome) (made *pending, _ State, steps int, err error) {
 	p := t.plan
 	drv, err := t.Open(ctx)
@@ -439,7 +441,7 @@ func (r *run) device(ctx context.Context, t task, out *Outcome) (made *pending, 
 		}
 	}()
 	k, keeps := drv.(drivers.Keeper)
-	// To confirm or save would be a change to a switch of which nothing is managed.
+	// Do not confirm or save on a switch of which nothing is managed: that would be a change.
 	if len(p.Steps) == 0 && (!keeps || t.desired.Empty()) {
 		out.Left, out.Resets = p.Left, p.Resets
 		if p.Unfit != "" {
@@ -460,7 +462,7 @@ func (r *run) device(ctx context.Context, t task, out *Outcome) (made *pending, 
 	if err != nil {
 		return nil, state, 0, err
 	}
-	// The journal of a run that was cut off may be on another machine.
+	// Wait anyway: a run may have been cut off whose journal is on another machine.
 	if _, ok := drv.(drivers.Settler); ok && !cutOff {
 		if err := drv.(drivers.Settler).Settle(ctx); err != nil {
 			return nil, Failed, 0, NewError("", OpSettle, err)
@@ -472,11 +474,12 @@ func (r *run) device(ctx context.Context, t task, out *Outcome) (made *pending, 
 	return r.write(ctx, drv, facts, snap, todo, t, out)
 }
 
-// write writes to a device that is in the state that was planned for, and reads it back.
+// write carries out the steps on a device, which is in the state that was planned for, and
+// reads the device back.
 func (r *run) write(ctx context.Context, drv drivers.Driver, facts drivers.Facts, snap *drivers.Snapshot, todo *drivers.Steps, t task, out *Outcome) (_ *pending, _ State, steps int, err error) {
 	p := t.plan
-	// A device that shows nothing of what is in force before the change proves
-	// nothing by showing nothing after it; one that did has lost its daemons.
+	// If a device did not show what is in force before the change, it need not do so after it.
+	// If it did and now does not, its daemons have died.
 	blind, err := r.ready(ctx, drv, snap, &t, t.waits)
 	if err != nil {
 		return nil, unwritten(err), 0, NewError("", OpVerify, err)
@@ -530,15 +533,15 @@ func (r *run) write(ctx context.Context, drv drivers.Driver, facts drivers.Facts
 	return nil, state, steps, err
 }
 
-// step takes in that a request to a device begins. An audit log that cannot be written
-// in the middle of a device ends the run after it.
+// step records and reports that a request to a device begins. If the audit log cannot be
+// written, the run continues until the end of the device.
 func (r *run) step(device string, s drivers.Step, i, n int) {
-	_ = r.audit.request(device, s, i, n) // as does the record of the device
+	_ = r.audit.request(device, s, i, n) // writing the outcome of the device will fail too
 	r.Progress.report(Event{Kind: StepBegins, Phase: Writing, Device: device, Step: s, I: i, N: n})
 }
 
-// readPlanned reads a device, which must be the one and in the state that was planned for. It
-// sets the unit of the facts to the one to record.
+// readPlanned reads a device. It returns an error unless the device is the one that was
+// planned for, in the same state. It sets f.Unit to the unit to record.
 func (r *run) readPlanned(ctx context.Context, drv drivers.Driver, f *drivers.Facts, t task) (*drivers.Snapshot, error) {
 	snap, err := drv.Read(ctx)
 	if err != nil {
@@ -557,7 +560,7 @@ func (r *run) readPlanned(ctx context.Context, drv drivers.Driver, f *drivers.Fa
 	return snap, nil
 }
 
-// unwritten is the state of a device to which nothing was written.
+// unwritten returns the state for a device to which nothing was written because of err.
 func unwritten(err error) State {
 	if errors.Is(err, drivers.ErrStale) || errors.Is(err, drivers.ErrNotReady) || isMistaken(err) {
 		return Refused
@@ -565,9 +568,9 @@ func unwritten(err error) State {
 	return Failed
 }
 
-// tell tells a driver what earlier runs left on its device: the ports that the
-// intent has and leaves the admin state of alone, all ports where desired is nil.
-// record is called with the ports that go down and come up.
+// tell passes what earlier runs left on a device to its driver: the run that was cut off, and
+// the ports that are down and that desired raises, or all of them if desired is nil. The
+// driver calls record with the ports that go down and come up.
 func (l leftover) tell(drv drivers.Driver, desired drivers.Desired, record func(down, up []string) error) {
 	r, ok := drv.(drivers.Resumer)
 	if !ok {
@@ -585,8 +588,8 @@ func (l leftover) tell(drv drivers.Driver, desired drivers.Desired, record func(
 	r.Resume(out)
 }
 
-// settle waits until a device has done what a run that was cut off sent it, where it goes
-// on without the sender.
+// settle waits until a device has processed the writes of a run that was cut off, if it does
+// so without the sender.
 func (p Progress) settle(ctx context.Context, ph Phase, drv drivers.Driver, device string, l leftover) error {
 	s, ok := drv.(drivers.Settler)
 	if !ok {
@@ -596,12 +599,12 @@ func (p Progress) settle(ctx context.Context, ph Phase, drv drivers.Driver, devi
 	return s.Settle(ctx)
 }
 
-// unfit says that a device is not as intended for reasons that are no work for a
-// run. It does not stop the run.
+// unfit returns the error for a device that is not as intended for reasons that a run cannot
+// fix. It does not stop the run.
 func unfit(why string) *Error { return errorAs("", OpApply, KindUnfit, errors.New(why)) }
 
-// keep makes what an earlier run left unconfirmed or unsaved last, on a device
-// that holds what is desired.
+// keep confirms or saves what an earlier run left unconfirmed or unsaved on a device that is
+// as desired.
 func keep(ctx context.Context, k drivers.Keeper) (State, int, error) {
 	kept, err := k.Keep(ctx)
 	if err != nil {
@@ -609,7 +612,7 @@ func keep(ctx context.Context, k drivers.Keeper) (State, int, error) {
 	}
 	switch {
 	case errors.Is(err, drivers.ErrUnsaved):
-		// Nothing was written, so that nothing is wrong with the plan.
+		// Nothing was written, so the plan is not at fault.
 		return Unsaved, 0, err
 	case errors.Is(err, drivers.ErrPartial):
 		return Partial, 0, err
