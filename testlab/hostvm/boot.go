@@ -17,83 +17,79 @@ import (
 	"time"
 )
 
-// DefaultTimeout bounds a run from the start of the kernel to its end, on a machine
-// that is busy with other tests.
+// DefaultTimeout limits a run from the start of the kernel to its end, on a machine that is busy
+// with other tests.
 const DefaultTimeout = 15 * time.Minute
 
-// InMachine is an environment variable that is 1 in a machine, so that a test
-// binary knows where it runs.
+// InMachine is an environment variable that is 1 inside the VM, so that a test binary knows where
+// it runs.
 const InMachine = "ROCE_FABRIC_HOSTVM"
 
-// The bounds of what a machine may send, in bytes.
+// Limits for what a VM may send, in bytes.
 const (
 	maxOutput  = 16 << 20
 	maxConsole = 4 << 20
 	maxKept    = 64 << 20
 )
 
-// The errors of Boot; test with errors.Is. The end of a context is the third:
-// context.Canceled or context.DeadlineExceeded.
+// Errors of Boot; test with errors.Is. If the context ended, the error is context.Canceled or
+// context.DeadlineExceeded.
 var (
-	// errStopped: the machine stopped before its script ended, because the
-	// kernel panicked, a module did not load, or the script stopped it.
+	// errStopped: the VM stopped before its script ended, because the kernel panicked, a module did
+	// not load, or the script stopped it.
 	errStopped = errors.New("the machine stopped before the script ended")
-	// errTooMuch: the machine sent more than it may, and was killed.
+	// errTooMuch: the VM sent more than the limit, and was killed.
 	errTooMuch = errors.New("too much output")
 )
 
-// Options say what a machine does.
+// Options say what a VM does.
 type Options struct {
-	// Files are put into the machine: paths in it, and the files or folders of
-	// this machine that are copied there, with their modes, in the order of
-	// the paths. A program must be static; see Programs for others.
+	// Files are copied into the VM: the keys are paths in the VM, the values files or directories
+	// of this machine. They are copied with their modes, in order of the paths. Programs must be
+	// static; see Programs for others.
 	Files map[string]string
-	// Tree are files by content, such as the Kept of an earlier run: that
-	// makes this run a reboot of that machine. They come after Files.
+	// Tree holds files by content, such as the Kept of an earlier run, which makes this run a
+	// reboot of the earlier VM. They are added after Files.
 	Tree map[string]File
-	// Programs are programs of this machine that are copied into /usr/bin with
-	// their shared libraries. In the machine are busybox, kmod, ethtool, and
-	// dcb, ip and rdma of iproute2.
+	// Programs are programs of this machine that are copied to /usr/bin together with their shared
+	// libraries. The VM always has busybox, kmod, ethtool, and dcb, ip and rdma of iproute2.
 	Programs []string
-	// FakeDCB are the parameters of the module fakedcb, "" for those in
-	// fakedcb/main.c: "rules=bnxt ndev=4".
+	// FakeDCB holds the parameters of the module fakedcb, such as "rules=bnxt ndev=4"; "" stands
+	// for the defaults in fakedcb/main.c.
 	FakeDCB string
-	// Cable is the end of a cable to another machine; nil is none.
+	// Cable is one end of a cable to another VM; nil if there is none.
 	Cable *End
-	// Systemd has the machine start with Debian's systemd and udevd, which runs
-	// the script as a service once the devices that are there are announced to
-	// udev. Units and rules of the machine are read from /etc, so that Files and
-	// Tree may bring some. See MissingSystemd.
+	// Systemd boots the VM with Debian's systemd and udevd, which run the script as a service once
+	// the existing devices have been announced to udev. Units and rules are read from /etc, so
+	// Files and Tree may add some. See MissingSystemd.
 	Systemd bool
-	// Script is run by "sh -eu" (dash) as root, with nothing on standard
-	// input and [InMachine] in its environment. The devices roce0 and roce1 are
-	// there and down.
+	// Script is run by "sh -eu" (dash) as root, with empty standard input and [InMachine] in its
+	// environment. The devices roce0 and roce1 exist and are down.
 	Script string
-	// Keep are the files and folders of the machine that Result.Kept has when
-	// the script has ended, whatever its status; what is not there is passed
-	// over.
+	// Keep lists the files and directories of the VM that Result.Kept holds when the script has
+	// ended, whatever its status. Missing ones are ignored.
 	Keep []string
-	// Timeout bounds the run; 0 is DefaultTimeout. An earlier deadline of the
-	// context holds.
+	// Timeout limits the run; 0 stands for DefaultTimeout. An earlier deadline of the context takes
+	// precedence.
 	Timeout time.Duration
 }
 
-// Result is what a machine left behind.
+// Result is the result of a run.
 type Result struct {
 	// Status is the exit status of the script, 0..255.
 	Status int
 	// Output is what the script wrote to standard output and standard error.
 	Output []byte
-	// Console is what the kernel wrote, and the first process.
+	// Console is the output of the kernel and of the first process.
 	Console []byte
-	// Kept are the files of Options.Keep by absolute path.
+	// Kept holds the files of Options.Keep by absolute path.
 	Kept map[string]File
 }
 
-// Boot starts a machine, runs the script in it, and waits until the machine
-// has ended. It is killed when ctx ends, and on Linux when this process does.
-// An error says that the script did not run to its end; the Result holds what
-// there is and is never nil. A status that is not 0 is no error.
+// Boot starts a VM, runs the script in it, and waits until the VM has stopped. The VM is killed
+// when ctx ends and, on Linux, when this process exits. An error means that the script did not run
+// to its end; the Result is never nil and holds what was received. A nonzero status of the script
+// is not an error.
 //
 // Each run needs about half a gigabyte of memory and one core.
 func Boot(ctx context.Context, img *Image, o Options) (*Result, error) {
@@ -135,8 +131,8 @@ func boot(ctx context.Context, img *Image, o Options, res *Result) error {
 	return err
 }
 
-// writeInitrd writes what the kernel unpacks: the image's archive and one with
-// the files of this run. It returns the size in bytes.
+// writeInitrd writes what the kernel unpacks: the image's archive, and an archive with the files of
+// this run. It returns the size in bytes.
 func writeInitrd(ctx context.Context, img *Image, o Options, name string) (int64, error) {
 	t := tree{}
 	if o.Systemd {
@@ -192,7 +188,7 @@ func writeInitrd(ctx context.Context, img *Image, o Options, name string) (int64
 	return info.Size(), nil
 }
 
-// parseStatus reads what the first process says at the end: "exit 3".
+// parseStatus parses the final message of the first process: "exit 3".
 func parseStatus(b []byte) (int, error) {
 	s, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "exit ")
 	n, err := strconv.ParseUint(s, 10, 8)
@@ -202,7 +198,7 @@ func parseStatus(b []byte) (int, error) {
 	return int(n), nil
 }
 
-// lastLine returns the last line that is not empty, as the end of a message.
+// lastLine returns the last non-empty line, as a suffix for an error message.
 func lastLine(console []byte) string {
 	s := strings.TrimSpace(string(console))
 	s = strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
@@ -212,7 +208,7 @@ func lastLine(console []byte) string {
 	return fmt.Sprintf("; the console ends with %.200q", s)
 }
 
-// stream collects what comes from a machine, up to a limit.
+// stream collects the data from a VM, up to a limit.
 type stream struct {
 	name  string
 	limit int
@@ -222,8 +218,8 @@ type stream struct {
 	buf []byte
 }
 
-// read collects until the other end is closed; full is called at the first
-// byte above the limit, and what follows is dropped.
+// read collects data until the other end is closed. It calls full at the first byte above the
+// limit, and drops the rest.
 func (s *stream) read(full func(error)) error {
 	chunk := make([]byte, 64<<10)
 	for {

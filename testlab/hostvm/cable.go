@@ -5,15 +5,15 @@ import (
 	"os"
 )
 
-// End is one end of a cable between two machines: in its machine it is a NIC of virtio_net,
-// a module that a script loads.
+// End is one end of a cable between two VMs: in its VM it is a virtio_net NIC, whose module the
+// script must load.
 type End struct {
 	socket *os.File
 	mac    string
 }
 
-// Cable makes a cable. Each end is for one run of [Boot], and the two runs go on at the same
-// time. The caller closes both.
+// Cable returns the two ends of a cable. Each end is for one run of [Boot]; the two runs take place
+// at the same time. The caller must close both ends.
 func Cable() (a, b *End, err error) {
 	fds, err := socketPair()
 	if err != nil {
@@ -25,10 +25,10 @@ func Cable() (a, b *End, err error) {
 	return end(0), end(1), nil
 }
 
-// Close gives an end back.
+// Close releases the end.
 func (e *End) Close() error { return e.socket.Close() }
 
-// args are those of the emulator, which has the end as a file of this number.
+// args returns the arguments for an emulator that has the end open as file descriptor fd.
 func (e *End) args(fd int) []string {
 	return []string{"-netdev", fmt.Sprintf("socket,id=cable,fd=%d", fd), "-device", "virtio-net-pci,netdev=cable,romfile=,mac=" + e.mac}
 }

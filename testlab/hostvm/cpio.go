@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// node is one file of a tree: a folder, a symbolic link, a device or a regular
-// file, whose content is in src, a path of this machine, or else in data.
+// node is one file of a tree: a directory, a symbolic link, a device or a regular file. The content
+// of a regular file is src, a path on this machine, or else data.
 type node struct {
 	mode fs.FileMode
 	data []byte
@@ -25,13 +25,13 @@ type node struct {
 	dev  [2]uint32 // major and minor number of a character device
 }
 
-// tree is the content of a file system by absolute, clean path.
+// tree is the content of a file system, by absolute, clean path.
 type tree map[string]node
 
-// merged are the folders that are links into /usr.
+// merged are the directories that are links into /usr.
 var merged = []string{"bin", "sbin", "lib", "lib64"}
 
-// guestPath is the path that a name has in a tree.
+// guestPath returns the path of a file in a tree.
 func guestPath(name string) string {
 	name = path.Clean("/" + name)
 	first, _, _ := strings.Cut(name[1:], "/")
@@ -41,7 +41,7 @@ func guestPath(name string) string {
 	return name
 }
 
-// put adds a file, and the folders above it that are not there.
+// put adds a file, and its parent directories if they do not exist.
 func (t tree) put(name string, n node) {
 	name = guestPath(name)
 	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
@@ -54,7 +54,7 @@ func (t tree) put(name string, n node) {
 	}
 }
 
-// putHost adds a file of this machine, or a folder with all that is in it.
+// putHost adds a file of this machine, or a directory with everything in it.
 func (t tree) putHost(name, src string) error {
 	src, err := filepath.EvalSymlinks(src)
 	if err != nil {
@@ -91,7 +91,7 @@ func (t tree) putHost(name, src string) error {
 	})
 }
 
-// The file types of a cpio header (include/uapi/linux/stat.h).
+// File types in a cpio header (include/uapi/linux/stat.h).
 const (
 	typeRegular = 0o100000
 	typeDir     = 0o040000
@@ -99,7 +99,7 @@ const (
 	typeChar    = 0o020000
 )
 
-// archive writes the tree as the kernel reads an initramfs: cpio, "newc" form
+// archive writes the tree in the format that the kernel reads as initramfs: cpio, "newc"
 // (Documentation/driver-api/early-userspace/buffer-format.rst).
 func (t tree) archive(w io.Writer) error {
 	out := &counter{w: bufio.NewWriterSize(w, 1<<20)}
@@ -179,7 +179,7 @@ func record(out *counter, h header, name string, content io.Reader) error {
 	return out.err
 }
 
-// counter counts what it writes and keeps the first error.
+// counter counts the bytes written and keeps the first error.
 type counter struct {
 	w   *bufio.Writer
 	n   int64
@@ -197,7 +197,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// pad writes zeros up to a multiple of four bytes. An error is kept.
+// pad writes zeros up to a multiple of four bytes. The counter keeps an error.
 func (c *counter) pad() {
 	_, _ = c.Write(make([]byte, -c.n&3))
 }

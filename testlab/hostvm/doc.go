@@ -1,23 +1,21 @@
-// Package hostvm boots a real Linux kernel in QEMU and runs a script in it, so
-// that the host half of the tool is tested against the kernel's own DCB, RDMA
-// and configfs interfaces, without a NIC, without root, and without touching
-// the machine that it runs on. The processor is emulated (TCG): it needs no
-// KVM, and a boot takes seconds.
+// Package hostvm boots a real Linux kernel in QEMU and runs a script in it. It tests the host side
+// of the tool against the kernel's own DCB, RDMA and configfs interfaces, without a NIC, without
+// root, and without touching the machine that it runs on. The processor is emulated (TCG): no KVM
+// is needed, and a boot takes seconds.
 //
-// The kernel is the one of Debian's linux-image-amd64, the DCB devices roce0
-// and roce1 are those of the kernel module in the folder fakedcb, which is
-// built against the installed headers; see main.c there for its parameters and
-// for what a test may turn by hand. rdma_rxe is loaded, so that
-// "rdma link add rxe0 type rxe netdev roce0" gives an RDMA device. Modules can
-// be removed and loaded again with modprobe, as at a reload of a driver.
+// The kernel is Debian's linux-image-amd64. The DCB devices roce0 and roce1 come from the kernel
+// module in the directory fakedcb, which is built against the installed headers; see main.c there
+// for its parameters and for what a test can change at run time. rdma_rxe is loaded, so that "rdma
+// link add rxe0 type rxe netdev roce0" creates an RDMA device. Modules can be removed and loaded
+// again with modprobe, as when a driver is reloaded.
 //
-// The first process is a shell script, or, with [Options.Systemd], Debian's systemd
-// with udevd, for what runs at boot and when a device appears.
+// The first process is a shell script or, with [Options.Systemd], Debian's systemd with udevd, for
+// tests of what runs at boot and when a device appears.
 //
-// [Cable] joins two machines, by a NIC of virtio_net in each: RDMA of rxe goes over it.
+// [Cable] connects two VMs through a virtio_net NIC in each; rxe's RDMA works over it.
 //
-// A machine that lacks the packages cannot run it, see [Missing]; tests skip
-// there with that line. Do not use it to learn what a device does: no hardware
-// is behind fakedcb, frames that it gets are dropped, and it knows no rule but
-// those written into it. Only tests and the lab import this package.
+// On a machine without the required packages, tests skip with the line from [Missing]. Do not use
+// the package to learn how a device behaves: fakedcb has no hardware behind it, drops the frames
+// that it receives, and knows only the rules written into it. Only tests and the lab import this
+// package.
 package hostvm

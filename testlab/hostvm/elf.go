@@ -12,9 +12,8 @@ import (
 	"strings"
 )
 
-// libraries returns the absolute paths of the shared libraries, and of the
-// loader, that a program of this machine needs. A static program and a script
-// need none.
+// libraries returns the absolute paths of the shared libraries and the loader that a program of
+// this machine needs. A static program and a script need none.
 func libraries(ctx context.Context, program string) ([]string, error) {
 	dynamic, err := isDynamic(program)
 	if err != nil || !dynamic {
@@ -47,7 +46,7 @@ func isDynamic(program string) (bool, error) {
 	return slices.ContainsFunc(e.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }), nil
 }
 
-// parseLdd reads lines such as "libmnl.so.0 => /lib/libmnl.so.0 (0x...)" and
+// parseLdd parses lines such as "libmnl.so.0 => /lib/libmnl.so.0 (0x...)" and
 // "/lib64/ld-linux-x86-64.so.2 (0x...)"; the vdso has no path.
 func parseLdd(program, out string) ([]string, error) {
 	var libs []string

@@ -12,12 +12,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/hostvm"
 )
 
-// kernelFault is put into a machine by the kernel's own tools.
+// kernelFault is a fault that the script causes in a VM with the kernel's own tools.
 type kernelFault struct {
 	name, do string
-	// want is the finding: "error PFC-02 roce0". Of several ids, separated by "|", one.
+	// want is the finding: "error PFC-02 roce0". It may list alternative IDs, separated by "|".
 	want string
-	// also are ids that the fault causes as well. Nothing else above info may be new.
+	// also lists further IDs that the fault causes. No other new finding above info is allowed.
 	also string
 	// undo restores what an apply does not.
 	undo string
@@ -64,9 +64,9 @@ var kernelFaults = []kernelFault{
 	{"a loop writes PFC", "sh -c 'while :; do mlnx_qos -i roce1 --pfc 0,0,0,0,0,0,0,0 2>/dev/null; sleep 60; done' & agent=$!", "warning NIC-12 roce1", "", "kill $agent"},
 }
 
-// TestFaultsInAKernel puts faults into the NICs of a machine with a real kernel, one after
-// the other, by the kernel's own tools and files. Each is found by id, place and severity,
-// and nothing else above info.
+// TestFaultsInAKernel causes faults on the NICs of a VM with a real kernel, one after the other,
+// with the kernel's own tools and files. Each is found with the expected ID, place and severity,
+// and there is no other finding above info.
 func TestFaultsInAKernel(t *testing.T) {
 	t.Parallel()
 	boot := bootVM(t, hostvm.Missing())

@@ -8,9 +8,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/hostvm"
 )
 
-// TestFragments has systemd-networkd of Debian bring up the NICs and a VLAN of a machine
-// with a real kernel by the files of its operator and the fragments that complete them: the
-// MTUs and the map are those of the intent, and nothing of them is left for an apply.
+// TestFragments makes Debian's systemd-networkd configure the NICs and a VLAN of a VM with a real
+// kernel from the operator's files and the fragments that complete them. The MTUs and the map are
+// those of the intent, and an apply has nothing to change.
 func TestFragments(t *testing.T) {
 	if !sharedtest.Nightly() {
 		t.Skip("skipped: starts a virtual machine; make nightly runs it")

@@ -9,14 +9,13 @@ import (
 	"strings"
 )
 
-// GoBuild builds the command in the package pkg into the file out, static and
-// for the machine. The working folder must be in the module, as that of a test
-// is. It ends with ctx.
+// GoBuild builds the command in package pkg as a static program for the VM, into the file out. The
+// working directory must be in the module, as is the case in a test. GoBuild stops when ctx ends.
 func GoBuild(ctx context.Context, pkg, out string) error {
 	return goCommand(ctx, "build", "-o", out, pkg)
 }
 
-// GoTest builds the tests of the package pkg, as [GoBuild] does a command.
+// GoTest builds the tests of package pkg, as [GoBuild] builds a command.
 func GoTest(ctx context.Context, pkg, out string) error {
 	return goCommand(ctx, "test", "-c", "-o", out, pkg)
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
-// image is the image of this machine's packages; without them the test is
-// skipped.
+// image returns the image built from this machine's packages; it skips the test if packages are
+// missing.
 func image(t *testing.T) *Image {
 	t.Helper()
 	if testing.Short() {
@@ -41,7 +41,7 @@ func image(t *testing.T) *Image {
 	return img
 }
 
-// The second build finds the folder of the first and makes none.
+// The second build finds the directory of the first one and creates none.
 func TestBuildIsCached(t *testing.T) {
 	first := image(t)
 	dir := filepath.Dir(filepath.Dir(first.Kernel))
@@ -72,7 +72,7 @@ func TestBuildIsCached(t *testing.T) {
 // goTest matches the end of a test and of a subtest in the output of -test.v.
 var goTest = regexp.MustCompile(`(?m)^ *--- (PASS|FAIL|SKIP): (\S+)`)
 
-// TestInside runs the tests of internal/inside in a machine.
+// TestInside runs the tests of internal/inside in a VM.
 func TestInside(t *testing.T) {
 	t.Parallel()
 	img := image(t)
@@ -103,8 +103,8 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// A second machine with the files of the first is that machine after a reboot:
-// files are there, what the kernel held is not. Then it panics.
+// A second VM with the files of the first one is the first VM after a reboot: the files remain, the
+// kernel's state is lost. Then it panics.
 func TestReboot(t *testing.T) {
 	if !sharedtest.Nightly() {
 		t.Skip("skipped: starts a virtual machine; .ci/run boot and make nightly run it")
@@ -185,8 +185,7 @@ func TestDeadlineKills(t *testing.T) {
 // childDir is set in the process that TestNoOrphan kills.
 const childDir = "ROCE_FABRIC_HOSTVM_CHILD"
 
-// The emulator ends with the process that started it, even when that is
-// killed.
+// The emulator exits with the process that started it, even if that process is killed.
 func TestNoOrphan(t *testing.T) {
 	img := image(t)
 	if os.Getenv(childDir) != "" {
@@ -205,22 +204,22 @@ func TestNoOrphan(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // killed
+	_ = cmd.Wait() // it was killed
 	until(t, "the emulator is gone", func() bool {
 		stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(qemu), "stat"))
 		return err != nil || !bytes.Contains(stat, []byte("qemu-system")) || bytes.Contains(stat, []byte(") Z"))
 	})
 }
 
-// emulatorOf returns the process id of a process's emulator, 0 for none.
+// emulatorOf returns the process ID of a process's emulator; 0 if it has none.
 func emulatorOf(parent int) int {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, s := range stats {
 		b, err := os.ReadFile(s)
 		if err != nil {
-			continue // it has ended
+			continue // the process has exited
 		}
-		// pid (comm) state ppid ...
+		// The format is "pid (comm) state ppid ...".
 		_, rest, ok := strings.Cut(string(b), "(qemu-system")
 		_, rest, ok2 := strings.Cut(rest, ") ")
 		f := strings.Fields(rest)
@@ -338,7 +337,7 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
-// sparse is an archive of GNU tar with one file that is a hole of that size.
+// sparse returns a GNU tar archive with one file that is a hole of the given size.
 func sparse(t *testing.T, size int64) []byte {
 	t.Helper()
 	b := make([]byte, 3*512)

@@ -18,10 +18,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// buildTimeout bounds Build; it takes about ten seconds.
+// buildTimeout limits Build, which takes about ten seconds.
 const buildTimeout = 5 * time.Minute
 
-// layout is counted up when a folder with the same input gets other content.
+// layout is incremented when the same input yields different content in the directory.
 const layout = 1
 
 //go:embed fakedcb/Makefile fakedcb/*.c fakedcb/*.h
@@ -33,37 +33,35 @@ var initScript []byte
 //go:embed run.sh
 var runScript []byte
 
-// loaded are the modules that are there when a script begins, in this order.
+// loaded lists the modules that are loaded when a script begins, in this order.
 var loaded = []string{
 	"virtio_pci", "virtio_console",
 	"configfs", "ib_core", "ib_uverbs", "rdma_cm", "rdma_ucm", "crc32_generic", "rdma_rxe", "8021q", "fakedcb",
 }
 
-// present are modules that a script may load.
+// present lists the modules that a script may load.
 var present = []string{"bonding", "dummy", "veth", "virtio_net"}
 
-// tools are the programs of this machine that are in the machine besides
-// busybox. Its own shell would prefer its own ip and modprobe to any file.
+// tools are the programs of this machine that are in the VM besides busybox. busybox's own shell is
+// not used, because it would prefer busybox's ip and modprobe to any file.
 var tools = []string{"dash", "dcb", "ip", "rdma", "ethtool", "kmod"}
 
-// kmods are the names of kmod.
+// kmods are the command names of kmod.
 var kmods = []string{"depmod", "insmod", "lsmod", "modinfo", "modprobe", "rmmod"}
 
-// Image is a kernel and what it starts with. Any number of machines may run
-// from one at a time.
+// Image is a kernel with its initrd. Any number of VMs can run from one Image at the same time.
 type Image struct {
-	// Release is the kernel's, such as "6.1.0-56-amd64".
+	// Release is the kernel release, such as "6.1.0-56-amd64".
 	Release string
-	// Kernel and Initrd are paths of files, to be read only.
+	// Kernel and Initrd are paths of files, which must not be changed.
 	Kernel, Initrd string
 }
 
-// Build makes the image from the packages installed on this machine, into a
-// folder of dir named by the digest of all that goes into it; where that
-// folder is there, nothing is made. An empty dir is "roce-fabric/hostvm" in
-// [os.UserCacheDir]. Several processes may build into one dir at a time.
-// Folders of older kernels stay; all may be deleted while no machine runs. It
-// ends with ctx, and after five minutes at the latest.
+// Build builds the image from the packages installed on this machine, in a subdirectory of dir
+// named after the digest of all inputs. If the subdirectory exists, nothing is built. An empty dir
+// stands for "roce-fabric/hostvm" in [os.UserCacheDir]. Several processes may build in one dir at
+// the same time. Directories of older kernels remain; all of them may be deleted while no VM runs.
+// Build stops when ctx ends, and after at most five minutes.
 func Build(ctx context.Context, dir string) (*Image, error) {
 	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
 	defer cancel()
@@ -132,7 +130,7 @@ func build(ctx context.Context, dir string) (*Image, error) {
 	return img, nil
 }
 
-// baseTree is the file system without the modules.
+// baseTree returns the file system without the modules.
 func baseTree(ctx context.Context) (tree, error) {
 	t := tree{}
 	for _, dir := range merged {
@@ -166,7 +164,7 @@ func baseTree(ctx context.Context) (tree, error) {
 	for _, name := range kmods {
 		t.put("/usr/sbin/"+name, node{mode: fs.ModeSymlink | 0o777, link: "/usr/bin/kmod"})
 	}
-	// The applets come last, and never in the place of a program above.
+	// The applets are added last and never replace one of the programs above.
 	applets, err := run(ctx, "busybox", "--list")
 	if err != nil {
 		return nil, err
@@ -185,8 +183,8 @@ func (t tree) has(name string) bool {
 	return ok
 }
 
-// putProgram adds a program of this machine into /usr/bin and the shared
-// libraries that it loads to where they are here.
+// putProgram adds a program of this machine to /usr/bin, and the shared libraries that it loads at
+// their paths on this machine.
 func (t tree) putProgram(ctx context.Context, name string) error {
 	src, err := find(name)
 	if err != nil {
@@ -212,8 +210,8 @@ func (t tree) putLibraries(ctx context.Context, src string) error {
 	return nil
 }
 
-// addModules adds the kernel's modules that are wanted, with all that they
-// need, and fakedcb. The folder stage is made.
+// addModules adds the required modules of the kernel with their dependencies, and fakedcb. It works
+// in the directory stage.
 func addModules(ctx context.Context, t tree, k kernel, stage string) error {
 	fake, err := buildFakeDCB(ctx, k, filepath.Join(stage, "fakedcb"))
 	if err != nil {
@@ -238,8 +236,8 @@ func addModules(ctx context.Context, t tree, k kernel, stage string) error {
 	if err := copyFile(fake, filepath.Join(modules, "updates", "fakedcb.ko")); err != nil {
 		return err
 	}
-	// The lists say which modules are built into the kernel; without them they
-	// would look like missing ones.
+	// The lists say which modules are built into the kernel; without them, such modules would look
+	// as if they were missing.
 	for _, list := range []string{"modules.order", "modules.builtin", "modules.builtin.modinfo"} {
 		err := copyFile(filepath.Join(k.modules, list), filepath.Join(modules, list))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -252,9 +250,9 @@ func addModules(ctx context.Context, t tree, k kernel, stage string) error {
 	return t.putHost("/lib/modules/"+k.release, modules)
 }
 
-// moduleFiles returns the files of modules and of those that they need.
+// moduleFiles returns the files of modules and of their dependencies.
 func moduleFiles(ctx context.Context, k kernel, stage string, names []string) ([]string, error) {
-	// The rules of this machine, such as a blacklist, are not the machine's.
+	// The modprobe rules of this machine, such as a blacklist, do not apply to the VM.
 	none := filepath.Join(stage, "no-rules")
 	if err := os.MkdirAll(none, 0o755); err != nil {
 		return nil, err
@@ -266,7 +264,7 @@ func moduleFiles(ctx context.Context, k kernel, stage string, names []string) ([
 	}
 	var files []string
 	for line := range strings.Lines(out) {
-		// "insmod <path>" or "builtin <name>"
+		// The format is "insmod <path>" or "builtin <name>".
 		if f := strings.Fields(line); len(f) >= 2 && f[0] == "insmod" {
 			files = append(files, f[1])
 		}
@@ -275,7 +273,7 @@ func moduleFiles(ctx context.Context, k kernel, stage string, names []string) ([
 	return slices.Compact(files), nil
 }
 
-// buildFakeDCB builds the module in a folder and returns its file.
+// buildFakeDCB builds the module in a directory and returns its file.
 func buildFakeDCB(ctx context.Context, k kernel, dir string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return "", err
@@ -293,8 +291,8 @@ func buildFakeDCB(ctx context.Context, k kernel, dir string) (string, error) {
 	return filepath.Join(dir, "fakedcb.ko"), nil
 }
 
-// digest names an image by what goes into it: the kernel, the list of its
-// modules, the file system, and the sources of fakedcb.
+// digest identifies an image by its inputs: the kernel, the list of its modules, the file system,
+// and the sources of fakedcb.
 func digest(k kernel, t tree) (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d %s %q %q\n", layout, k.release, loaded, present)
@@ -333,7 +331,7 @@ func hashFile(w io.Writer, name string) error {
 	return err
 }
 
-// copyFile copies content and mode, and makes the folders above.
+// copyFile copies content and mode, and creates the parent directories.
 func copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -359,7 +357,7 @@ func writeArchive(t tree, name string) error {
 	return errors.Join(t.archive(f), f.Close())
 }
 
-// run runs a program of this machine to its end and returns what it printed.
+// run runs a program of this machine and returns its standard output.
 func run(ctx context.Context, program string, args ...string) (string, error) {
 	path, err := find(program)
 	if err != nil {

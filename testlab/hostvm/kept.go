@@ -10,12 +10,12 @@ import (
 	"path"
 )
 
-// File is a file by content: a regular file, a folder or a symbolic link.
+// File is a regular file, a directory or a symbolic link, with its content.
 type File struct {
-	// Mode are the type and the permissions; a regular file's type is 0.
+	// Mode holds the type and the permissions; the type of a regular file is 0.
 	Mode fs.FileMode
 	Data []byte
-	// Link is what a symbolic link points to.
+	// Link is the target of a symbolic link.
 	Link string
 }
 
@@ -27,8 +27,8 @@ func (f File) node() (node, error) {
 	return node{}, fmt.Errorf("mode %v is neither a file nor a folder nor a link", f.Mode)
 }
 
-// parseKept reads the archive of the kept files. It keeps none of the names
-// for anything but keys, and passes over what is no [File], such as a socket.
+// parseKept parses the archive of the kept files. It uses names only as keys, and skips what is not
+// a [File], such as a socket.
 func parseKept(b []byte) (map[string]File, error) {
 	kept := map[string]File{}
 	if len(b) == 0 {

@@ -13,11 +13,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// emulator is the program that runs the machine.
+// emulator is the program that runs the VM.
 const emulator = "qemu-system-x86_64"
 
-// needs are the programs that this package runs or copies into the machine,
-// with the Debian packages that have them.
+// needs lists the programs that this package runs or copies into the VM, with the Debian packages
+// that contain them.
 var needs = []struct{ program, deb string }{
 	{emulator, "qemu-system-x86"},
 	{"busybox", "busybox-static"},
@@ -35,12 +35,11 @@ var needs = []struct{ program, deb string }{
 	{"ldd", "libc-bin"},
 }
 
-// kernelPackages are the Debian packages of the kernel and of what a module is
-// built with.
+// kernelPackages are the Debian packages of the kernel and of what is needed to build a module.
 var kernelPackages = []string{"linux-image-amd64", "linux-headers-amd64"}
 
-// Missing says in one line what this machine lacks for [Build] and [Boot], and
-// how to get it; "" means nothing.
+// Missing says in one line what this machine lacks for [Build] and [Boot], and how to install it;
+// "" if nothing is missing.
 func Missing() string {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return fmt.Sprintf("the host VM needs linux/amd64; this is %s/%s", runtime.GOOS, runtime.GOARCH)
@@ -64,8 +63,7 @@ func Missing() string {
 		strings.Join(lacks, ", "), strings.Join(slices.Compact(debs), " "))
 }
 
-// find returns the path of a program. A user's PATH often lacks the folders of
-// system programs.
+// find returns the path of a program. A user's PATH often lacks the directories of system programs.
 func find(program string) (string, error) {
 	p, err := exec.LookPath(program)
 	if err == nil {
@@ -83,12 +81,12 @@ func find(program string) (string, error) {
 type kernel struct {
 	release string // such as 6.1.0-56-amd64
 	image   string // the bzImage
-	modules string // folder of its modules
-	build   string // folder to build modules against
+	modules string // directory of its modules
+	build   string // directory to build modules against
 }
 
-// findKernel returns the newest kernel below root that has its modules, rxe
-// among them, and its headers. Kernels for clouds come without rxe.
+// findKernel returns the newest kernel below root that has its headers and modules, including rxe.
+// Cloud kernels come without rxe.
 func findKernel(root string) (kernel, error) {
 	found, err := filepath.Glob(filepath.Join(root, "boot", "vmlinuz-*"))
 	if err != nil {

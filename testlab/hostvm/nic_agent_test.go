@@ -7,9 +7,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/hostvm"
 )
 
-// TestAgent has 'nic agent' keep a machine with a real kernel, as root with the one
-// capability that docs/agent.md names: what other tools change is repaired, at once where
-// the kernel tells of it, and a run that has the machine is left alone.
+// TestAgent makes 'nic agent' supervise a VM with a real kernel, as root with the one capability
+// that docs/agent.md names. Changes by other tools are repaired, immediately if the kernel reports
+// them, and a run that has marked the VM is left alone.
 func TestAgent(t *testing.T) {
 	if !sharedtest.Nightly() {
 		t.Skip("skipped: starts a virtual machine; make nightly runs it")

@@ -11,14 +11,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/hostvm"
 )
 
-// vmRename has udev rename the second device, as it does with the NICs of a
-// server: the intent has the last name.
+// vmRename makes udev rename the second device, as it does with the NICs of a server: the intent
+// contains the final name.
 const vmRename = "[Match]\nOriginalName=roce1\n\n[Link]\nName=ens1f0np0\n"
 
-// TestBootUnit installs the boot unit over SSH on a machine with systemd, starts
-// that machine again, and has a VLAN made, a NIC renamed, its driver loaded and its RDMA
-// device added again: each time what was set is there by itself. The agent's service of the
-// examples keeps it so. Then the unit is removed, and nothing of it is left.
+// TestBootUnit installs the boot unit over SSH on a VM with systemd, and reboots the VM. It then
+// creates a VLAN, renames a NIC, reloads its driver and adds its RDMA device again: each time the
+// settings are restored without the test's help. The agent service from the examples keeps them in
+// place. Then the unit is removed, and nothing of it remains.
 func TestBootUnit(t *testing.T) {
 	if !sharedtest.Nightly() {
 		t.Skip("skipped: it starts a machine with systemd twice, which takes a minute and a half of processor time; .ci/run boot and make nightly run it")
@@ -68,7 +68,7 @@ systemctl cat roce-fabric-nic@roce0.service | grep ExecStart
 `, hostvm.Options{
 		Systemd: true, Tree: tree, Programs: []string{sshd},
 		Keep: []string{"/etc/roce-fabric", "/etc/systemd", "/etc/udev"},
-	}, "/root/.cache/roce-fabric/DIGEST") // as an earlier copy: to cipher it takes a minute
+	}, "/root/.cache/roce-fabric/DIGEST") // an earlier copy, because encrypting the transfer would take a minute
 	said(t, first, "unit  - -> installed  none  not-persistent", "vm  applied, 13 requests",
 		"vm: wrote /etc/udev/rules.d/99-roce-fabric-nic.rules", "vm: wrote /usr/local/sbin/roce-fabric-nic", "vm: the unit is up to date",
 		"/usr/local/sbin/roce-fabric-nic 755 0 0", "ExecStart=/usr/local/sbin/roce-fabric-nic nic boot")

@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/hostvm"
 )
 
-// vmIntent is the intent of the machine. SECOND is the name of its second NIC.
+// vmIntent is the intent of the VM. SECOND stands for the name of its second NIC.
 const vmIntent = `apiVersion: roce-fabric/v1
 kind: Fabric
 name: vm
@@ -33,8 +33,7 @@ credentials:
   hosts: {username: root, ssh: {key: /root/id, knownHosts: /root/known_hosts}}
 `
 
-// vmSetUp makes the machine one with two NICs and an RDMA device. rf works on it
-// from within, ssh from without.
+// vmSetUp sets up a VM with two NICs and an RDMA device. rf works on it locally, ssh over SSH.
 const vmSetUp = `
 # The gate takes minutes.
 export ROCE_FABRIC_GATE=off ROCE_FABRIC_SECRETS=key:/root/id
@@ -50,8 +49,8 @@ ip link set roce1 up
 rdma link add rxe0 type rxe netdev roce0
 `
 
-// bootVM boots machines with the program and the intent, all of one kernel.
-// The program is at further paths as well, in which DIGEST stands for its own.
+// bootVM returns a function that boots VMs with the program and the intent, all with one kernel.
+// The program is also copied to further paths, in which DIGEST stands for its digest.
 func bootVM(t *testing.T, lack string) func(script string, o hostvm.Options, copies ...string) *hostvm.Result {
 	t.Helper()
 	if testing.Short() {
@@ -92,7 +91,7 @@ func bootVM(t *testing.T, lack string) func(script string, o hostvm.Options, cop
 	}
 }
 
-// said fails the test for what a machine has not said.
+// said fails the test for each text that is missing in the VM's output.
 func said(t *testing.T, res *hostvm.Result, what ...string) {
 	t.Helper()
 	for _, s := range what {
@@ -105,9 +104,9 @@ func said(t *testing.T, res *hostvm.Result, what ...string) {
 	}
 }
 
-// TestNICInAKernel sets the NICs of a machine with a real kernel: applied, read
-// back by the kernel's own tool, applied again without a bounce, corrupted,
-// found, mended, and rolled back.
+// TestNICInAKernel configures the NICs of a VM with a real kernel: the settings are applied, read
+// back with the kernel's own tool, applied again without taking the link down, corrupted, found,
+// repaired, and rolled back.
 func TestNICInAKernel(t *testing.T) {
 	t.Parallel()
 	res := bootVM(t, hostvm.Missing())(vmLinks+`

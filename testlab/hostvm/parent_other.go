@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// dieWithParent has no means here; [Missing] keeps machines from starting.
+// dieWithParent does nothing on this system; [Missing] prevents VMs from starting.
 func dieWithParent(*exec.Cmd) (release func()) { return func() {} }
 
 func socketPair() ([2]int, error) { return [2]int{}, errors.ErrUnsupported }

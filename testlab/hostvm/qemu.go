@@ -13,13 +13,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ramMiB is the memory of a machine with an empty initrd.
+// ramMiB is the memory of a VM with an empty initrd.
 const ramMiB = 320
 
-// cmdline are the parameters of the kernel: its console, an end instead of a
-// halt when it panics, and no work that an emulated processor need not do. On a
-// busy machine the kernel measures the rate of the TSC wrongly, and a clock from it
-// runs up to three times too fast.
+// cmdline holds the kernel parameters: the console, an exit instead of a halt after a panic, and
+// options that avoid unnecessary work on an emulated processor. On a busy machine the kernel
+// measures the TSC rate incorrectly, and a clock based on it runs up to three times too fast.
 const cmdline = "console=ttyS0 quiet panic=-1 oops=panic rdinit=/init " +
 	"mitigations=off nokaslr random.trust_cpu=on tsc=unstable no_timer_check rcupdate.rcu_expedited=1"
 
@@ -29,12 +28,12 @@ type machine struct {
 
 	cancel context.CancelCauseFunc
 	ctx    context.Context
-	ended  chan error // the emulator's end
+	ended  chan error // receives when the emulator exits
 	reads  errgroup.Group
-	stderr head // of the emulator; read after its end
+	stderr head // of the emulator; read after it has exited
 }
 
-// start starts the emulator; it is killed when ctx ends.
+// start starts the emulator, which is killed when ctx ends.
 func start(ctx context.Context, img *Image, initrd string, initrdSize int64, cable *End) (*machine, error) {
 	program, err := find(emulator)
 	if err != nil {
@@ -48,7 +47,7 @@ func start(ctx context.Context, img *Image, initrd string, initrdSize int64, cab
 		ended:   make(chan error, 1),
 	}
 	m.ctx, m.cancel = context.WithCancelCause(ctx)
-	// The archive and what is unpacked from it are in memory at once.
+	// The archive and its unpacked content are in memory at the same time.
 	ram := ramMiB + 2*int(initrdSize>>20)
 	cmd := exec.CommandContext(m.ctx, program,
 		"-machine", "pc", "-accel", "tcg", "-cpu", "max", "-smp", "1", "-m", fmt.Sprint(ram),
@@ -101,7 +100,7 @@ func (m *machine) streams() []*stream {
 	return []*stream{&m.console, &m.output, &m.kept, &m.status}
 }
 
-// run starts the emulator in a goroutine that stays until its end.
+// run starts the emulator in a goroutine that runs until the emulator exits.
 func (m *machine) run(cmd *exec.Cmd) error {
 	started := make(chan error, 1)
 	go func() {
@@ -117,7 +116,7 @@ func (m *machine) run(cmd *exec.Cmd) error {
 	return <-started
 }
 
-// wait waits for the end of the emulator and of all that it sent.
+// wait waits until the emulator has exited and everything that it sent has been read.
 func (m *machine) wait() error {
 	end := <-m.ended
 	read := m.reads.Wait()

@@ -11,15 +11,16 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/hostvm"
 )
 
-// rival is a daemon that sets the MTU of a NIC from a profile of its own.
+// rival is a daemon that sets the MTU of a NIC from its own profile.
 type rival struct {
-	// command is the program with its arguments, deb the package that has it.
+	// command is the program with its arguments; deb is its package.
 	command, deb string
-	// profile is its file, which has the MTU of 1500 for roce0 in the line.
+	// profile is the daemon's file, which sets the MTU of roce0 to 1500 in the given line.
 	profile, text string
 	mode          fs.FileMode
 	line          int
-	// other are its other programs and files of this machine, needs lines of the script.
+	// programs and files are its further programs and files of this machine; needs holds lines of
+	// the script.
 	programs, files []string
 	needs           string
 }
@@ -38,10 +39,10 @@ var rivals = map[string]rival{
 	},
 }
 
-// TestRivalsInAKernel has a daemon run in a machine with a real kernel, with a profile that
-// has a small MTU for a NIC of the intent. That MTU is in force after the daemon's start, and
-// again after its restart once an apply has set the intent's; validate names the daemon, its
-// file and line. A daemon that does not run is said not to.
+// TestRivalsInAKernel runs a daemon in a VM with a real kernel, with a profile that sets a small
+// MTU on a NIC of the intent. That MTU is in force after the daemon has started, and again after it
+// has restarted following an apply. validate names the daemon, its file and line, and says if the
+// daemon does not run.
 func TestRivalsInAKernel(t *testing.T) {
 	if !sharedtest.Nightly() {
 		t.Skip("skipped: starts virtual machines; make nightly runs it")

@@ -16,11 +16,10 @@ type packaged struct{ path, deb string }
 // executor starts the services since systemd 254.
 var executor = packaged{"/lib/systemd/systemd-executor", "systemd"}
 
-// systemdFiles are what [Options.Systemd] takes of Debian's packages systemd and
-// udev: the programs, the targets that a service waits for, udevd, and its rules
-// for network and RDMA devices. The other services that the packages start at
-// boot (the journal, mounts, logins) stay out, because an emulated processor is
-// slow with them.
+// systemdFiles are the files that [Options.Systemd] takes from Debian's packages systemd and udev:
+// the programs, the targets that a service waits for, udevd, and its rules for network and RDMA
+// devices. The other services that the packages start at boot (the journal, mounts, logins) are
+// left out, because they are slow on an emulated processor.
 var systemdFiles = []packaged{
 	{"/lib/systemd/systemd", "systemd"},
 	{"/bin/systemctl", "systemd"},
@@ -41,8 +40,8 @@ var systemdFiles = []packaged{
 	{"/lib/udev/rules.d/99-systemd.rules", "systemd"},
 }
 
-// bootUnits are the machine's own. There is no journal: messages of systemd go
-// to the kernel's log, and the output of units to the console.
+// bootUnits are the VM's own units. There is no journal: systemd's messages go to the kernel log,
+// and the output of units goes to the console.
 var bootUnits = map[string]string{
 	"/usr/lib/systemd/system.conf.d/hostvm.conf": `[Manager]
 LogTarget=kmsg
@@ -64,10 +63,10 @@ ExecStart=/bin/sh /usr/lib/hostvm/run
 `,
 }
 
-// udevGroups are the groups that the rules of udev name.
+// udevGroups are the groups used in udev's rules.
 var udevGroups = []string{"audio", "cdrom", "dialout", "disk", "input", "kmem", "kvm", "lp", "render", "sgx", "tape", "tty", "video"}
 
-// MissingSystemd is [Missing] for a machine with [Options.Systemd].
+// MissingSystemd is like [Missing], for a VM with [Options.Systemd].
 func MissingSystemd() string {
 	if lack := Missing(); lack != "" {
 		return lack
@@ -85,7 +84,7 @@ func MissingSystemd() string {
 	return fmt.Sprintf("the host VM lacks %s (Debian: apt-get install %s)", strings.Join(lacks, ", "), strings.Join(slices.Compact(debs), " "))
 }
 
-// putSystemd has the machine start with systemd.
+// putSystemd adds what is needed to boot the VM with systemd.
 func (t tree) putSystemd(ctx context.Context) error {
 	files := slices.Clone(systemdFiles)
 	if _, err := os.Stat(executor.path); err == nil {
@@ -115,7 +114,7 @@ func (t tree) putSystemd(ctx context.Context) error {
 		group += fmt.Sprintf("%s:x:%d:\n", name, 101+i)
 	}
 	t.put("/etc/group", node{mode: 0o644, data: []byte(group)})
-	// Without one this would be the first boot of the machine's life.
+	// Without a machine ID this would be the first boot of the VM.
 	t.put("/etc/machine-id", node{mode: 0o444, data: []byte(strings.Repeat("5", 32) + "\n")})
 	return nil
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
-// A machine with systemd runs units of its /etc for devices that udev announces:
-// those that are there at boot, and those that come later.
+// A VM with systemd runs units from its /etc for devices that udev announces: those that exist at
+// boot, and those that appear later.
 func TestSystemd(t *testing.T) {
 	if !sharedtest.Nightly() {
 		t.Skip("skipped: starts a virtual machine; .ci/run boot and make nightly run it")

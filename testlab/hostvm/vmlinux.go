@@ -10,10 +10,9 @@ import (
 	"path/filepath"
 )
 
-// writeKernel writes what the emulator starts to the file out: the ELF program
-// inside a bzImage, which spares the emulated processor the decompression, half
-// of the time of a boot. Where that cannot be had it is the bzImage itself.
-// The folder stage is there.
+// writeKernel writes the file that the emulator boots to out: the ELF program inside a bzImage,
+// which saves the emulated processor the decompression, half of the boot time. If the program
+// cannot be extracted, it is the bzImage itself. The directory stage must exist.
 func writeKernel(ctx context.Context, image, stage, out string) error {
 	b, err := os.ReadFile(image)
 	if err != nil {
@@ -43,8 +42,8 @@ func writeKernel(ctx context.Context, image, stage, out string) error {
 	return copyFile(vmlinux, out)
 }
 
-// payload returns the compressed program of a bzImage, without the four bytes
-// of its size that follow (Documentation/x86/boot.rst).
+// payload returns the compressed program in a bzImage, without the four-byte size after it
+// (Documentation/x86/boot.rst).
 func payload(b []byte) ([]byte, error) {
 	const sectors, magic, offset, length, end = 0x1f1, 0x202, 0x248, 0x24c, 0x250
 	if len(b) < end || string(b[magic:magic+4]) != "HdrS" {
@@ -58,7 +57,7 @@ func payload(b []byte) ([]byte, error) {
 	return b[from:to], nil
 }
 
-// decompressor returns the program for a payload and the suffix of its files.
+// decompressor returns the program that decompresses a payload, and the suffix of its files.
 func decompressor(p []byte) (program, suffix string) {
 	for _, d := range []struct{ magic, program, suffix string }{
 		{"\xfd7zXZ\x00", "xz", ".xz"},
@@ -72,8 +71,8 @@ func decompressor(p []byte) (program, suffix string) {
 	return "", ""
 }
 
-// hasPVH reports whether an ELF kernel names the entry that QEMU starts it at
-// (Xen's note PHYS32_ENTRY, include/xen/interface/elfnote.h).
+// hasPVH reports whether an ELF kernel has the entry point that QEMU uses to start it (Xen's note
+// PHYS32_ENTRY, include/xen/interface/elfnote.h).
 func hasPVH(vmlinux string) (bool, error) {
 	const phys32Entry = 18
 	f, err := elf.Open(vmlinux)

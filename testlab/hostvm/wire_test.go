@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/hostvm"
 )
 
-// wireIntent is of two machines, each with an RDMA device over a cable.
+// wireIntent is the intent for two VMs connected by a cable, each with an RDMA device.
 const wireIntent = `apiVersion: roce-fabric/v1
 kind: Fabric
 name: wire
@@ -26,10 +26,10 @@ hosts:
   vm[1-2]: {address: "192.0.2.[1-2]", nics: {eth0: {rdma: rxe0}}}
 `
 
-// rdmaFiles are what perftest loads besides its libraries.
+// rdmaFiles are the files that perftest loads besides its libraries.
 var rdmaFiles = []string{"/etc/libibverbs.d/rxe.driver", "/usr/lib/x86_64-linux-gnu/libibverbs"}
 
-// missingPerftest is [hostvm.Missing] for machines that send RDMA.
+// missingPerftest is like [hostvm.Missing], for VMs that send RDMA.
 func missingPerftest() string {
 	if lack := hostvm.Missing(); lack != "" {
 		return lack
@@ -42,9 +42,9 @@ func missingPerftest() string {
 	return ""
 }
 
-// TestWireClass has two machines write to one another by RDMA, with a connection of rdma_cm
-// whose program states no traffic class: what the machine of the writer was set to is on the
-// wire, before the intent is applied and after it.
+// TestWireClass makes two VMs write to each other by RDMA, over an rdma_cm connection whose program
+// sets no traffic class: the packets carry the DSCP that the sending VM is configured with, before
+// and after the intent is applied.
 func TestWireClass(t *testing.T) {
 	if !sharedtest.Nightly() {
 		t.Skip("skipped: starts two virtual machines; make nightly runs it")
@@ -75,7 +75,7 @@ ip link set eth0 up
 ip addr add 10.0.0.%[1]d/24 dev eth0
 rdma link add rxe0 type rxe netdev eth0
 `
-	// The server takes one connection a run.
+	// The server accepts one connection per run.
 	const server = `
 ib_write_bw -d rxe0 -R -s 4096 -n 50 --report_gbits
 echo "served %d"

@@ -20,22 +20,21 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/unit"
 )
 
-// keepsFirmware are the cards whose firmware a warm reboot does not load again
-// (Azure/AzureLocal-Supportability, Troubleshoot-TOR-LLDP-DCBX-PFC-RoCEv2.md).
+// keepsFirmware lists the cards that a warm reboot does not reset (Azure/AzureLocal-Supportability,
+// Troubleshoot-TOR-LLDP-DCBX-PFC-RoCEv2.md).
 var keepsFirmware = map[string]bool{"ConnectX4LX": true}
 
-// Reboot cuts all connections and starts the machine again: what drivers and the
-// RDMA stack held is lost, cards bring staged settings into force where a warm
-// reboot does that for them, and a boot unit applies its settings. The error is
-// the unit's, whose failure a machine survives.
+// Reboot cuts all connections and reboots the machine: the state of drivers and the RDMA stack is
+// lost, staged settings take effect on cards that a warm reboot resets, and a boot unit applies its
+// settings. The returned error is that of the unit; the machine is up even if the unit failed.
 func (h *Host) Reboot() error {
 	return h.boot(func(c *mlxconfigtest.Card) bool { return !keepsFirmware[c.Type] })
 }
 
-// PowerCycle is a Reboot that every card takes for a reset.
+// PowerCycle is like Reboot, but resets every card.
 func (h *Host) PowerCycle() error { return h.boot(func(*mlxconfigtest.Card) bool { return true }) }
 
-// unitTimeout bounds the work of the boot unit.
+// unitTimeout limits the work of the boot unit.
 const unitTimeout = time.Minute
 
 func (h *Host) boot(resets func(*mlxconfigtest.Card) bool) error {
@@ -59,8 +58,8 @@ func (h *Host) boot(resets func(*mlxconfigtest.Card) bool) error {
 	return err
 }
 
-// starts reports whether systemd starts the boot unit for a device: a link to /dev/null in
-// place of the template, or of the instance, masks it (systemctl(1)).
+// starts reports whether systemd starts the boot unit for a device. A link to /dev/null in place of
+// the template or the instance masks it (systemctl(1)).
 func (h *Host) starts(device string) bool {
 	r := h.kernel().Roots
 	for _, dir := range []string{r.Etc, r.Run} {
@@ -74,8 +73,8 @@ func (h *Host) starts(device string) bool {
 	return true
 }
 
-// systemctl knows the services of the boot unit. "is-failed" prints the state of each unit,
-// and ends with status 0 where one has failed (systemctl(1)).
+// systemctl simulates systemctl for the services of the boot unit. "is-failed" prints the state of
+// each unit, and exits with status 0 if one has failed (systemctl(1)).
 func (h *Host) systemctl(_ context.Context, args []string) (runner.Result, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -98,8 +97,8 @@ func (h *Host) systemctl(_ context.Context, args []string) (runner.Result, error
 	return runner.Result{}, nil
 }
 
-// restart starts the machine again a moment later, as whoever asked for it finds it. The
-// boot unit may fail: the machine survives that, and says so.
+// restart reboots the machine in the background, so that the caller still gets an answer. If the
+// boot unit fails, the machine stays up and reports the failure.
 func (h *Host) restart() {
 	h.Go(func() {
 		if h.faults.on(&h.faults.staysDown) {
@@ -110,8 +109,8 @@ func (h *Host) restart() {
 	})
 }
 
-// cardReset is what a reset of a card by mlxfwreset does to the machine: its driver starts
-// again, and systemd starts the boot unit for the devices that come anew.
+// cardReset does to the machine what a reset of a card by mlxfwreset does: the driver is reloaded,
+// and systemd starts the boot unit for the recreated devices.
 func (h *Host) cardReset(name string, level int) {
 	if level == 4 {
 		h.restart()
@@ -136,7 +135,7 @@ func (h *Host) cardReset(name string, level int) {
 	h.failed = h.failed || err != nil
 }
 
-// startUnit does what systemd has the boot unit do for each of its devices.
+// startUnit does what systemd makes the boot unit do for each of its devices.
 func (h *Host) startUnit(ctx context.Context) error {
 	m := h.local(true)
 	m.NoFirmware = true
@@ -177,7 +176,7 @@ func (h *Host) startUnit(ctx context.Context) error {
 	return nil
 }
 
-// agentOf is what an agent of an account works on.
+// agentOf returns the machine that an agent running as the account works on.
 func (h *Host) agentOf(a account) agent.Machine {
 	m := h.local(a.root)
 	if a.root {
@@ -186,17 +185,17 @@ func (h *Host) agentOf(a account) agent.Machine {
 	return users{agent.Local(m), m}
 }
 
-// users is a machine for who is not root: the files of the boot unit are root's,
-// and those of the simulation are not.
+// users is the machine for accounts other than root. The files of the boot unit belong to root on a
+// real host, but not in the simulation.
 type users struct {
 	agent.Machine
 	m *local.Machine
 }
 
-// SkipFirmware has every further Read leave the firmware's settings out.
+// SkipFirmware makes every further Read leave out the firmware settings.
 func (u users) SkipFirmware() { u.m.NoFirmware = true }
 
-// Hold implements agent.Machine: /run is root's.
+// Hold implements agent.Machine: only root can write to /run.
 func (users) Hold(context.Context, mark.Mark) (local.Held, error) {
 	return local.Held{Note: "no mark on the host: " + fs.ErrPermission.Error()}, nil
 }

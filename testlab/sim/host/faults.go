@@ -14,9 +14,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// Faults are the ways to misbehave. Those of the next request are used up by
-// it; the others stay until they are switched off or cleared. Safe for
-// concurrent use.
+// Faults are the ways in which a host can misbehave. Faults of the next request are used up by it;
+// the others stay until they are switched off or cleared. Faults is safe for concurrent use.
 type Faults struct {
 	host   *Host
 	shared *cli.Faults
@@ -42,7 +41,7 @@ func (f *Faults) set(change func()) {
 	f.sync()
 }
 
-// sync hands the faults on to what runs below the agent, if that runs yet.
+// sync passes the faults on to the simulation below the agent, if it exists yet.
 func (f *Faults) sync() {
 	f.host.mu.Lock()
 	k, cards := f.host.fake, f.host.cards
@@ -65,65 +64,64 @@ func (f *Faults) hand(k *localtest.Host, cards map[string]*mlxconfigtest.Card) {
 	}
 }
 
-// RefuseConnections closes new connections at once and cuts those there are.
+// RefuseConnections closes new connections at once and cuts existing ones.
 func (f *Faults) RefuseConnections(on bool) { f.shared.RefuseConnections(on) }
 
-// WrongHostKey presents another SSH host key to new connections.
+// WrongHostKey presents a different SSH host key to new connections.
 func (f *Faults) WrongHostKey(on bool) { f.shared.WrongCertificate(on) }
 
-// Delay holds the start of every command back for d, or until Clear, Close or
-// the client's leaving.
+// Delay delays the start of every command by d, or until Clear or Close is called or the client
+// leaves.
 func (f *Faults) Delay(d time.Duration) { f.shared.Delay(d) }
 
-// DropBefore cuts the connections when the next request of this kind arrives,
-// before the agent sees it.
+// DropBefore cuts the connections when the next request with this verb arrives, before the agent
+// sees it.
 func (f *Faults) DropBefore(v agent.Verb) { f.set(func() { f.dropBefore = v }) }
 
-// DropAfter has the next request of this kind carried out and cuts the
-// connections in place of its answer.
+// DropAfter lets the next request with this verb be carried out, and cuts the connections instead
+// of answering.
 func (f *Faults) DropAfter(v agent.Verb) { f.set(func() { f.dropAfter = v }) }
 
-// NoRoot takes the login out of sudoers.
+// NoRoot removes the login from sudoers.
 func (f *Faults) NoRoot(on bool) { f.set(func() { f.noSudo = on }) }
 
-// Ignore has drivers and the kernel answer writes with success and change
-// nothing.
+// Ignore makes drivers and the kernel report success for writes without changing anything.
 func (f *Faults) Ignore(on bool) { f.set(func() { f.machine.Ignore = on }) }
 
-// LinkDead keeps a link down that a PFC mask took down.
+// LinkDead keeps a link down after a change of the PFC mask has taken it down.
 func (f *Faults) LinkDead(on bool) { f.set(func() { f.machine.LinkDead = on }) }
 
-// FirmwareDCBX gives DCBX of the NVIDIA cards to their firmware, which does not
-// hand it over until this ends.
+// FirmwareDCBX gives DCBX of the NVIDIA cards to their firmware, which does not hand it over while
+// the fault lasts.
 func (f *Faults) FirmwareDCBX(on bool) { f.set(func() { f.machine.FirmwareDCBX = on }) }
 
-// NoDCB is a host whose NICs have no DCB operations.
+// NoDCB leaves the host's NICs without DCB operations.
 func (f *Faults) NoDCB(on bool) { f.set(func() { f.machine.NoDCB = on }) }
 
-// Unplug takes the cable out of a NIC, or puts it in again.
+// Unplug unplugs the cable of a NIC, or plugs it in again if out is false.
 func (f *Faults) Unplug(name string, out bool) { f.host.kernel().Unplug(name, out) }
 
-// VanishRDMA takes the RDMA device of a NIC away in the middle of the next look
-// at it. [Host.RenewRDMA] makes it anew.
+// VanishRDMA removes the RDMA device of a NIC in the middle of the next read of the NIC.
+// [Host.RenewRDMA] recreates it.
 func (f *Faults) VanishRDMA(name string) {
 	k := f.host.kernel()
-	k.OnRead("/"+name+"/carrier_changes", func() { _ = k.DropRDMA(name) }) // the second time it is gone
+	k.OnRead("/"+name+"/carrier_changes", func() { _ = k.DropRDMA(name) }) // the second time, the device is already gone
 }
 
-// NoTools is a host without the firmware tools.
+// NoTools removes the firmware tools from the host.
 func (f *Faults) NoTools(on bool) { f.set(func() { f.noTools = on }) }
 
-// ClosedCards has the firmware tools fail to open the cards.
+// ClosedCards makes the firmware tools fail to open the cards.
 func (f *Faults) ClosedCards(on bool) { f.set(func() { f.card.Closed = on }) }
 
-// StaysDown has the host not come back from the next reboot, or a port from the next reset
-// of its card.
+// StaysDown keeps the host down after its next reboot, or a port down after the next reset of its
+// card.
 func (f *Faults) StaysDown(on bool) { f.set(func() { f.staysDown = on }) }
 
-// ResetFails has mlxfwreset fail.
+// ResetFails makes mlxfwreset fail.
 func (f *Faults) ResetFails(on bool) { f.set(func() { f.card.FailReset = on }) }
 
-// CardsWarn has the firmware tools print a warning among the values.
+// CardsWarn makes the firmware tools print a warning among the values.
 func (f *Faults) CardsWarn(on bool) {
 	f.set(func() {
 		f.card.Says = nil
@@ -133,13 +131,13 @@ func (f *Faults) CardsWarn(on bool) {
 	})
 }
 
-// Rival has another program clear the PFC of a NIC: on the third look at it after each
-// write, so that the driver of the NIC and the step that wrote are both content.
+// Rival makes another program clear the PFC of a NIC on the third read after each write, so that
+// both the driver's check and the step that wrote still see the written value.
 func (f *Faults) Rival(name string) {
 	f.host.kernel().Rival(name, 3, func(s *dcb.State) { s.PFC.Enabled = 0 })
 }
 
-// Clear ends the faults, and the delays that are running.
+// Clear ends all faults and all running delays.
 func (f *Faults) Clear() {
 	f.shared.Clear()
 	f.set(func() {
@@ -161,15 +159,15 @@ func (f *Faults) Clear() {
 	}
 }
 
-// RenewRDMA makes the RDMA device of a NIC anew, as a reload of its driver does.
+// RenewRDMA recreates the RDMA device of a NIC, as reloading its driver does.
 func (h *Host) RenewRDMA(name string) { h.kernel().RenewRDMA(name) }
 
-// SetPFC changes the PFC mask of a NIC behind everybody's back.
+// SetPFC changes the PFC mask of a NIC without a request.
 func (h *Host) SetPFC(name string, mask qos.PrioritySet) {
 	h.kernel().Corrupt(name, func(s *dcb.State) { s.PFC.Enabled = mask })
 }
 
-// sudo is the rule that holds for the login.
+// sudo returns the sudo rule that applies to the login.
 func (h *Host) sudo() Sudo {
 	if h.faults.on(&h.faults.noSudo) {
 		return SudoNobody
@@ -177,7 +175,7 @@ func (h *Host) sudo() Sudo {
 	return h.o.Sudo
 }
 
-// around stands between a client and the agent.
+// around wraps the streams between a client and the agent.
 func (f *Faults) around(in io.Reader, out io.Writer) (io.Reader, io.Writer) {
 	g := &gate{f: f}
 	return gateIn{g, in}, gateOut{g, out}
@@ -187,8 +185,8 @@ type gate struct {
 	f *Faults
 
 	mu    sync.Mutex
-	asked bool // the request has come
-	mute  bool // its answer is not sent
+	asked bool // the request has arrived
+	mute  bool // its answer must not be sent
 }
 
 type gateIn struct {
@@ -230,7 +228,7 @@ func (g gateOut) Write(p []byte) (int, error) {
 	return g.Writer.Write(p)
 }
 
-// takes reports whether a fault is for the request that begins so, and uses it
+// takes reports whether the fault applies to the request that begins like this, and uses the fault
 // up.
 func (f *Faults) takes(v *agent.Verb, request []byte) bool {
 	f.mu.Lock()

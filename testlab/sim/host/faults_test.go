@@ -16,7 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 )
 
-// TestFaults is the list of what hosts do to a tool.
+// TestFaults checks how the tool reacts to each fault of a host.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -79,7 +79,7 @@ func TestFaults(t *testing.T) {
 			}
 		}},
 		{"a warning among the values", func(f *host.Faults) { f.CardsWarn(true) }, func(t *testing.T, _ *box) {
-			// The version without JSON: there a warning stands between the rows.
+			// In the version without JSON, the warning is printed between the rows.
 			b := start(t, func(o *host.Options) { o.Tools = mlxconfigtest.V421 })
 			b.Faults().CardsWarn(true)
 			if p := read(t, open(t, b, remote.Options{})).Ports[ens]; p.NV["CNP_DSCP_P1"].Next != "48" || len(p.NV) < 10 {
@@ -115,7 +115,7 @@ func TestFaults(t *testing.T) {
 			}
 		}},
 		{"a delay", func(f *host.Faults) { f.Delay(time.Hour) }, func(t *testing.T, b *box) {
-			// Slow or not, nothing comes of it before the end of the context.
+			// Nothing happens before the context ends.
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
 			if _, err := remote.Open(ctx, b.config, remote.Options{Binary: own(t)}); err == nil {

@@ -15,8 +15,8 @@ import (
 	"syscall"
 )
 
-// homeFiles are the files of a login. Of a file its digest is kept, and what it
-// begins with: programs have tens of megabytes.
+// homeFiles holds the files of the login. It stores only the digest and the first bytes of each
+// file, because programs have tens of megabytes.
 type homeFiles struct {
 	mu    sync.Mutex
 	files map[string]*homeFile
@@ -30,11 +30,11 @@ type homeFile struct {
 	head   []byte
 }
 
-// The bounds of a login's files.
+// Limits for the files of the login.
 const (
-	maxHead  = 64 // bytes: a header of ELF64
+	maxHead  = 64 // in bytes: an ELF64 header
 	maxFiles = 64
-	maxSize  = 1 << 30 // bytes of a file
+	maxSize  = 1 << 30 // of a file, in bytes
 )
 
 func (h *homeFiles) at(name string) (*homeFile, string, error) {
@@ -59,7 +59,7 @@ func (h *homeFiles) stat(name string) (homeFile, error) {
 	return *f, nil
 }
 
-// room says why no file may be made at a place.
+// room returns an error if no file can be created at the path.
 func (h *homeFiles) room(name string) error {
 	switch dir := h.files[path.Dir(name)]; {
 	case dir == nil:
@@ -108,7 +108,7 @@ func (h *homeFiles) chmod(name string, mode fs.FileMode) error {
 	return err
 }
 
-// rename moves a file, never a folder, over another.
+// rename moves a file, but not a directory, replacing an existing file.
 func (h *homeFiles) rename(from, to string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -146,7 +146,7 @@ func (h *homeFiles) remove(name string) error {
 	return nil
 }
 
-// names are the files that are no folders.
+// names returns all files except directories.
 func (h *homeFiles) names() map[string]homeFile {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -159,7 +159,7 @@ func (h *homeFiles) names() map[string]homeFile {
 	return out
 }
 
-// input is a file that is read. Its digest alone is known.
+// input is a file opened for reading. Only its digest is known.
 type input struct{ homeFile }
 
 // Read implements io.Reader.
@@ -181,7 +181,7 @@ func (h *homeFiles) open(name string) (io.Reader, error) {
 	return input{f}, nil
 }
 
-// output is a file that is written.
+// output is a file opened for writing.
 type output struct {
 	home *homeFiles
 	file *homeFile // nil for /dev/null
@@ -241,8 +241,8 @@ func (o *output) close() {
 	o.note()
 }
 
-// runsOn reports why a file is no program for a processor: the header alone
-// decides, as it does in the kernel (Linux, fs/binfmt_elf.c).
+// runsOn returns an error if the file is not a program for the processor. Only the header is
+// checked, as in the kernel (Linux, fs/binfmt_elf.c).
 func (f homeFile) runsOn(machine elf.Machine) error {
 	if len(f.head) < 20 || !bytes.HasPrefix(f.head, []byte(elf.ELFMAG)) {
 		return syscall.ENOEXEC

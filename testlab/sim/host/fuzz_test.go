@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A client may send any command: none makes the shell panic or go on for ever.
+// A client may send any command: none makes the shell panic or run forever.
 func FuzzShell(f *testing.F) {
 	for _, s := range []string{
 		`set -e; umask 077; d="${HOME:?}/.cache"; mkdir -p "$d"; t="$d/.$1"; trap 'rm -f "$t"' EXIT; cat >"$t"; h=$(sha256sum <"$t"); if [ "${h%% *}" = x ]; then mv -fT "$t" "$d/$1"; else echo no >&2; exit 3; fi`,

@@ -1,14 +1,12 @@
-// Package host simulates a Linux server with RDMA NICs: an SSH server on
-// loopback that takes the program by its digest, as nic/remote brings it, and
-// answers for it. Behind it are nic/agent and nic/local, as on a real machine,
-// over the kernel, drivers and firmware of nic/local/localtest and
-// nic/mlxconfig/mlxconfigtest. State outlives connections, and [Host.Reboot]
-// loses what a reboot loses.
+// Package host simulates a Linux server with RDMA NICs: an SSH server on loopback that accepts the
+// program copied by nic/remote, identifies it by its digest, and answers in its place. Behind it
+// are nic/agent and nic/local, as on a real machine, over the simulated kernel, drivers and
+// firmware of nic/local/localtest and nic/mlxconfig/mlxconfigtest. The state survives connections,
+// and [Host.Reboot] loses what a real reboot loses.
 //
-// The copied program is never run: this process answers in its place, wherever
-// it runs on. Besides the agent, the host knows the few programs that a login
-// needs to put a file there. Do not add ways to configure the machine that a
-// real one does not have; [Faults] make it misbehave.
+// The copied program is never run: this process answers in its place, on any operating system.
+// Besides the agent, the host knows the few programs that a login needs to copy a file. Do not add
+// ways to configure the machine that a real one does not have; [Faults] make it misbehave.
 package host
 
 import (
@@ -28,15 +26,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// Kind is what a NIC is.
+// Kind is the kind of a NIC.
 type Kind string
 
-// The kinds, by the driver: NVIDIA ConnectX with the kernel's driver or with NVIDIA's own;
-// Broadcom with the kernel's driver, which shows no congestion control before 6.13 and has it
-// in debugfs since, or with Broadcom's own, which has it in configfs; Intel E810; AMD Pensando
-// behind nicctl.
+// The kinds of NICs, by driver: NVIDIA ConnectX with the kernel's driver or NVIDIA's own; Broadcom
+// with the kernel's driver, which has no congestion control settings before 6.13 and has them in
+// debugfs since then, or with Broadcom's own driver, which has them in configfs; Intel E810; AMD
+// Pensando behind nicctl.
 const (
-	MLX5         Kind = "mlx5" // "" as well
+	MLX5         Kind = "mlx5" // same as ""
 	MLX5OFED     Kind = "mlx5-ofed"
 	BNXT         Kind = "bnxt"
 	BNXTDebugFS  Kind = "bnxt-debugfs"
@@ -45,27 +43,27 @@ const (
 	Ionic        Kind = "ionic"
 )
 
-// Kinds are the names of all of them.
+// Kinds returns the names of all kinds.
 func Kinds() []string {
 	return []string{string(MLX5), string(MLX5OFED), string(BNXT), string(BNXTDebugFS), string(BNXTConfigFS), string(ICE), string(Ionic)}
 }
 
-// NIC is one port, on a card of its own.
+// NIC is one port on its own card.
 type NIC struct {
 	Name string // "ens1f0np0"
 	RDMA string // "mlx5_0"; "" for no RDMA device
 	Kind Kind
-	// PCI is its address; "" is a bus of its own, in the order of the NICs. Model is the PCI
-	// number of the device, Part and Serial those of its card; "" is nothing in particular.
+	// PCI is the address; "" puts the card on its own bus, in the order of the NICs. Model is the
+	// PCI ID of the device; Part and Serial are the card's numbers; "" stands for a default.
 	PCI, Model, Part, Serial string
-	// Restricted is the host's side of a BlueField in DPU mode.
+	// Restricted makes the NIC the host's side of a BlueField in DPU mode.
 	Restricted bool
-	// Switchdev has the card in switchdev mode after each boot, as a rule of the host's
-	// operator does, or the system of a BlueField.
+	// Switchdev puts the card into switchdev mode at each boot, as an operator's rule or the system
+	// of a BlueField does.
 	Switchdev bool
 }
 
-// Bond is a bond over NICs, VLAN a VLAN over one device.
+// Bond is a bond over NICs; VLAN is a VLAN over one device.
 type (
 	Bond struct {
 		Name    string
@@ -77,54 +75,51 @@ type (
 	}
 )
 
-// Sudo is what sudoers(5) has for the login.
+// Sudo is the rule for the login in sudoers(5).
 type Sudo string
 
-// The rules.
+// The sudo rules.
 const (
 	SudoFree     Sudo = "" // NOPASSWD
 	SudoPassword Sudo = "password"
 	SudoNobody   Sudo = "nobody" // the login is not in sudoers
 )
 
-// Options say what a host is.
+// Options describe a host.
 type Options struct {
 	Name string
 	NICs []NIC
 	// Bonds come up before VLANs, with an MTU of 1500 and without maps.
 	Bonds []Bond
 	VLANs []VLAN
-	// Dir is a folder of the host's own for what it keeps on disk; it need not
-	// be there and is not made before the agent is first asked.
+	// Dir is a directory, used only by this host, for what it stores on disk. It need not exist and
+	// is not created before the agent is first used.
 	Dir string
-	// Username and Password are those of the login, and of sudo. "root" needs
-	// no sudo.
+	// Username and Password are those of the login, also used for sudo. "root" needs no sudo.
 	Username, Password string
 	Sudo               Sudo
-	HostKey            ssh.Signer // nil: a new one
+	HostKey            ssh.Signer // nil generates a new one
 	Listen             sim.ListenFunc
-	// Processor is the name that uname has for it; "" is "x86_64".
+	// Processor is the processor name printed by uname; "" stands for "x86_64".
 	Processor string
-	// Tools is the generation of the firmware tools; -1 for none.
+	// Tools is the generation of the firmware tools; -1 means that there are none.
 	Tools mlxconfigtest.Version
-	// CardType is what mlxconfig calls the cards, "" for "ConnectX7".
+	// CardType is the card type shown by mlxconfig; "" stands for "ConnectX7".
 	CardType string
-	// TimeScale stretches the times that the real tools take: 0 waits for
-	// nothing, 1 is real time.
+	// TimeScale scales the run times of the real tools: 0 does not wait, 1 is real time.
 	TimeScale float64
-	// Shuffle is the seed of what the host is free to do in one way or another,
-	// see [sim.Shuffler]; 0 is nothing.
+	// Shuffle seeds the choices that a host may make either way, see [sim.Shuffler]; 0 turns it
+	// off.
 	Shuffle uint64
 }
 
-// NoTools are [Options.Tools] of a host without firmware tools.
+// NoTools is the value of [Options.Tools] for a host without firmware tools.
 const NoTools mlxconfigtest.Version = -1
 
-// processors are the names that uname has (Linux, UTS_MACHINE of
-// arch/*/Makefile).
+// processors maps the processor names printed by uname (Linux, UTS_MACHINE of arch/*/Makefile).
 var processors = map[string]elf.Machine{"x86_64": elf.EM_X86_64, "aarch64": elf.EM_AARCH64}
 
-// Host is a simulated server. New makes one, Start and Close start and stop it.
+// Host is a simulated server. Call New to create one, and Start and Close to start and stop it.
 type Host struct {
 	*cli.Front
 	o       Options
@@ -134,19 +129,19 @@ type Host struct {
 	dice    sim.Shuffler
 
 	mu   sync.Mutex
-	fake *localtest.Host // nil before it is first asked
-	// failed: the boot unit failed when it was last started.
+	fake *localtest.Host // nil before it is first used
+	// failed reports whether the boot unit failed when it was last started.
 	failed bool
 	cards  map[string]*mlxconfigtest.Card
-	held   []func()         // undo what HoldFirmware has done
-	amd    *nicctltest.Host // AMD's cards; nil for none
-	// Broadcom's cards behind niccli, nil for none, and the PCI addresses of their NICs.
+	held   []func()         // undo the changes of HoldFirmware
+	amd    *nicctltest.Host // AMD's cards; nil if there are none
+	// nvm holds Broadcom's cards behind niccli, nil if there are none; bnxt holds the PCI addresses
+	// of their NICs.
 	nvm  *nicclitest.Host
 	bnxt map[string]string
 }
 
-// New prepares a host. It fails where the options make no sense or a key cannot
-// be made.
+// New prepares a host. It fails if the options are invalid or a key cannot be generated.
 func New(o Options) (*Host, error) {
 	o.Processor = cmp.Or(o.Processor, "x86_64")
 	machine, ok := processors[o.Processor]
@@ -182,19 +177,19 @@ func New(o Options) (*Host, error) {
 	return h, err
 }
 
-// Close stops the host. Its files stay in its folder.
+// Close stops the host. Its files remain in its directory.
 func (h *Host) Close() error {
 	h.Front.Close()
 	return nil
 }
 
-// Shuffle has the host answer as another one of its kind from now on.
+// Shuffle reseeds the choices that the host may make either way.
 func (h *Host) Shuffle(seed uint64) { h.dice.Shuffle(seed) }
 
-// Faults make the host misbehave.
+// Faults returns the faults, which make the host misbehave.
 func (h *Host) Faults() *Faults { return h.faults }
 
-// account is who works on the host.
+// account is the account that a command runs as.
 type account struct {
 	name string
 	root bool
@@ -216,11 +211,11 @@ func (a account) uid() int {
 	return 1000
 }
 
-// maxScript bounds what a script prints to itself, in bytes.
+// maxScript limits what a script substitutes for a command, in bytes.
 const maxScript = 64 << 10
 
-// serve is one channel of a login: a single command, since a program has no use
-// for a terminal.
+// serve handles one channel of a login: a single command, because a program has no use for a
+// terminal.
 func (h *Host) serve(c *cli.Channel) {
 	ch := c.Raw()
 	s := streams{in: ch, out: ch, err: ch.Stderr()}
@@ -239,8 +234,7 @@ func (h *Host) serve(c *cli.Channel) {
 	c.Exit(sh.run(c.Command, s))
 }
 
-// Programs are the digests of the programs that were copied to the host, by the
-// path.
+// Programs returns the digests of the programs that were copied to the host, by path.
 func (h *Host) Programs() map[string]string {
 	out := map[string]string{}
 	for name, f := range h.files.names() {
@@ -249,7 +243,7 @@ func (h *Host) Programs() map[string]string {
 	return out
 }
 
-// Damage changes a file of the login behind everybody's back; "" takes it away.
+// Damage changes the digest of a login's file without a command; "" removes the file.
 func (h *Host) Damage(name, digest string) error {
 	h.files.mu.Lock()
 	defer h.files.mu.Unlock()

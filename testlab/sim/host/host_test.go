@@ -33,7 +33,7 @@ const (
 	password = "correct-horse"
 )
 
-// box is a simulated host with what reaches it.
+// box is a simulated host and the SSH configuration to reach it.
 type box struct {
 	*host.Host
 	config ssh.Config
@@ -68,8 +68,8 @@ func start(t *testing.T, change func(*host.Options)) *box {
 	return &box{h, ssh.Config{Address: h.SSHAddr(), User: o.Username, Password: password, KnownHosts: known, Timeout: 20 * time.Second}}
 }
 
-// program is a file that passes for a program of the host's: what is copied in
-// these tests has tens of bytes and not of megabytes.
+// program returns a file that the host accepts as a program: these tests copy tens of bytes instead
+// of megabytes.
 func program(t *testing.T, processor byte) string {
 	t.Helper()
 	var h [64]byte
@@ -98,7 +98,7 @@ func open(t *testing.T, b *box, o remote.Options) *remote.Host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = h.Close() }) // a test may have cut it
+	t.Cleanup(func() { _ = h.Close() }) // the test may have cut the connection
 	return h
 }
 
@@ -111,7 +111,7 @@ func read(t *testing.T, h *remote.Host) *nic.Host {
 	return r
 }
 
-// desired is something of each layer.
+// desired returns a host with some settings of each layer.
 func desired() *nic.Host {
 	p := &nic.Port{
 		Name: ens, RDMA: "mlx5_0", DCBX: qos.Of(nic.OwnerHost), PFC: qos.Of(qos.Priorities(3)), LinkPause: qos.Of(false),
@@ -127,7 +127,7 @@ func desired() *nic.Host {
 	return &nic.Host{Name: "gpu1", Ports: map[string]*nic.Port{ens: p}}
 }
 
-// apply brings the host to what is desired.
+// apply applies the desired settings to the host.
 func apply(t *testing.T, h *remote.Host) error {
 	t.Helper()
 	steps, err := h.Plan(t.Context(), read(t, h), desired(), local.Options{})
@@ -169,7 +169,7 @@ func TestHost(t *testing.T) {
 	if got := left(t, h); len(got) > 0 {
 		t.Errorf("left to do: %v", got)
 	}
-	// State is the machine's and not the connection's.
+	// The state belongs to the machine, not to the connection.
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -204,8 +204,8 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// A boot unit has the settings of the drivers and of the RDMA stack back after a
-// reboot, and only root can put it there.
+// A boot unit restores the settings of drivers and the RDMA stack after a reboot, and only root can
+// install it.
 func TestBootUnit(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the unit copies the running program by /proc")
@@ -245,7 +245,7 @@ func TestBootUnit(t *testing.T) {
 	}
 }
 
-// A card of the ConnectX-4 Lx takes a power cycle.
+// A ConnectX-4 Lx needs a power cycle.
 func TestRebootLeavesOldFirmware(t *testing.T) {
 	b := start(t, func(o *host.Options) { o.CardType = "ConnectX4LX" })
 	if err := apply(t, open(t, b, remote.Options{})); err != nil {
@@ -264,7 +264,7 @@ func TestRebootLeavesOldFirmware(t *testing.T) {
 	}
 }
 
-// The running program comes to the host whole, and once.
+// The running program is copied to the host completely, and only once.
 func TestProgramIsCopied(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("this test is no program for Linux")
@@ -290,7 +290,7 @@ func TestProgramIsCopied(t *testing.T) {
 		t.Errorf("the host has %v, want %s", got, digest)
 	}
 	read(t, h)
-	// Damaged, it is put right; gone, it is not found.
+	// A damaged copy is replaced; a missing one is not found.
 	if err := b.Damage(name, strings.Repeat("0", 64)); err != nil {
 		t.Fatal(err)
 	}

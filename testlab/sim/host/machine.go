@@ -23,7 +23,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// kinds are the drivers of the kinds of NICs.
+// kinds maps the kinds of NICs to their drivers.
 var kinds = map[Kind]struct {
 	driver string
 	ofed   bool
@@ -34,31 +34,30 @@ var kinds = map[Kind]struct {
 	ICE: {driver: nic.DriverICE}, Ionic: {driver: nic.DriverIonic},
 }
 
-// maxVFs is how many VFs the firmware of each NIC offers, maxSFs how many SFs that of mlx5.
+// maxVFs is how many VFs the firmware of each NIC offers; maxSFs is how many SFs mlx5's offers.
 const (
 	maxVFs = 16
 	maxSFs = 16
 )
 
-// The NICs are on PCI buses of their own, from this one.
+// Each NIC is on its own PCI bus, counted from firstBus.
 const (
 	firstBus = 0x18
 	maxNICs  = 0x80
 )
 
-// Kernel is the machine below the agent, for tests that change something behind
-// everybody's back.
+// Kernel returns the machine below the agent, for tests that change something without a request.
 func (h *Host) Kernel() *localtest.Host { return h.kernel() }
 
-// release is that of the kernel, debugFSRelease that of one whose bnxt_re has congestion
-// control in debugfs.
+// release is the simulated kernel release; debugFSRelease is one whose bnxt_re has congestion
+// control settings in debugfs.
 const (
 	release        = "6.12.0"
 	debugFSRelease = "6.13.0"
 )
 
-// kernel returns the machine below the agent, made when it is first needed: a
-// lab has hundreds of hosts, and most are never asked.
+// kernel returns the machine below the agent, creating it on first use: a lab has hundreds of
+// hosts, most of which are never used.
 func (h *Host) kernel() *localtest.Host {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -76,7 +75,7 @@ func (h *Host) build() {
 	k.Put("class/dmi/id/product_serial", chassis.Serial()+"\n")
 	h.cards, h.bnxt = map[string]*mlxconfigtest.Card{}, map[string]string{}
 	var cards []*mlxconfigtest.Card
-	var devices []string // of AMD's cards
+	var devices []string // RDMA devices of AMD's cards
 	management := "eth0"
 	for i, n := range h.o.NICs {
 		kind := kinds[n.Kind]
@@ -111,7 +110,7 @@ func (h *Host) build() {
 	for _, v := range h.o.VLANs {
 		k.AddVLAN(v.Name, v.On, v.ID)
 	}
-	// The machine is managed over a port of its own.
+	// The machine is managed over a separate port.
 	k.Add(localtest.Port{Name: management, PCI: "0000:01:00.0", Driver: "igb"})
 	k.Routes(management + "\t00000000\t0100000A\t0003\t0\t0\t100\t00000000\t0\t0\t0")
 	if len(cards) > 0 {
@@ -135,14 +134,14 @@ func (h *Host) build() {
 	h.faults.hand(k, h.cards)
 }
 
-// AMD returns AMD's cards, nil where the host has none.
+// AMD returns AMD's cards; nil if the host has none.
 func (h *Host) AMD() *nicctltest.Host {
 	h.kernel()
 	return h.amd
 }
 
-// EditAMD changes the port of an AMD card behind everybody's back, and the classification of
-// all such cards; it reports false for another NIC.
+// EditAMD changes the port of an AMD card, and the classification of all such cards, without the
+// tool. It returns false for any other NIC.
 func (h *Host) EditAMD(name string, f func(*nicctltest.Port, *qos.Trust)) bool {
 	at := slices.IndexFunc(h.o.NICs, func(n NIC) bool { return n.Name == name && n.Kind == Ionic })
 	amd := h.AMD()
@@ -159,8 +158,8 @@ func (h *Host) EditAMD(name string, f func(*nicctltest.Port, *qos.Trust)) bool {
 	return true
 }
 
-// SetNVM stores the option for RDMA in the NVM of a Broadcom card behind everybody's back,
-// with the RDMA device as a boot finds it; false where the NIC has no such card.
+// SetNVM stores the RDMA option in the NVM of a Broadcom card without the tool, and adds or removes
+// the RDMA device as a boot would. It returns false if the NIC is not on such a card.
 func (h *Host) SetNVM(name string, on bool) bool {
 	k := h.kernel()
 	pci, ok := h.bnxt[name]
@@ -176,13 +175,13 @@ func (h *Host) SetNVM(name string, on bool) bool {
 	return true
 }
 
-// NVM returns Broadcom's cards behind niccli, nil where the host has none.
+// NVM returns Broadcom's cards behind niccli; nil if the host has none.
 func (h *Host) NVM() *nicclitest.Host {
 	h.kernel()
 	return h.nvm
 }
 
-// withoutRDMA takes the RDMA devices of Broadcom's cards away that have none by their NVM.
+// withoutRDMA removes the RDMA devices of Broadcom's cards whose NVM turns RDMA off.
 func (h *Host) withoutRDMA() {
 	for name, pci := range h.bnxt {
 		if !h.nvm.On(pci) {
@@ -191,7 +190,7 @@ func (h *Host) withoutRDMA() {
 	}
 }
 
-// newCard is a card as it leaves the factory.
+// newCard returns a card in its factory state.
 func (h *Host) newCard(pci string) *mlxconfigtest.Card {
 	c := mlxconfigtest.New("mlxconfig", pci)
 	c.Version = h.o.Tools
@@ -204,9 +203,9 @@ func (h *Host) newCard(pci string) *mlxconfigtest.Card {
 	return c
 }
 
-// HoldFirmware has the firmware of a NIC's card run with another value of a setting than that
-// of its next boot, until the faults are cleared; false where the NIC has no such card. The
-// driver shows what it did.
+// HoldFirmware makes the firmware of a NIC's card run with a different value of a setting than the
+// one for the next boot, until the faults are cleared. The driver still shows the old value. It
+// returns false if the NIC has no such card.
 func (h *Host) HoldFirmware(name, setting string, current uint32) bool {
 	h.kernel()
 	h.mu.Lock()
@@ -221,7 +220,7 @@ func (h *Host) HoldFirmware(name, setting string, current uint32) bool {
 	return true
 }
 
-// SetResetLevels has mlxfwreset support these levels on each card, with a type by default.
+// SetResetLevels sets the reset levels that mlxfwreset supports on each card, and its default type.
 func (h *Host) SetResetLevels(typ int, levels ...int) {
 	h.kernel()
 	for _, c := range h.cards {
@@ -229,18 +228,18 @@ func (h *Host) SetResetLevels(typ int, levels ...int) {
 	}
 }
 
-// firmware has the drivers of cards show what the firmware runs.
+// firmware makes the drivers of cards show the values that the firmware runs with.
 func (h *Host) firmware(cards map[string]*mlxconfigtest.Card) {
 	for name, c := range cards {
 		h.fake.SetCNP(name, int(c.Get("CNP_DSCP_P1").Current), int(c.Get("CNP_802P_PRIO_P1").Current))
 	}
 }
 
-// local returns the machine as an agent has it.
+// local returns the machine that an agent works on.
 func (h *Host) local(root bool) *local.Machine {
 	k := h.kernel()
-	// systemd makes it, and who asks for systemd looks for it (sd_booted(3)): where
-	// it cannot be made, the host has none.
+	// systemd creates this directory, and programs that need systemd look for it (sd_booted(3)). If
+	// it cannot be created, the host has no systemd.
 	_ = os.MkdirAll(filepath.Join(k.Roots.Run, "systemd", "system"), 0o755)
 	m := k.Machine()
 	if !root {
@@ -253,11 +252,10 @@ func (h *Host) local(root bool) *local.Machine {
 	return m
 }
 
-// stayTime is how long an agent looks whether settings stay.
+// stayTime is how long an agent checks whether settings stay.
 const stayTime = 5 * time.Second
 
-// unordered is DCB whose APP table has no order, as the kernel's has none
-// (net/dcb/dcbnl.c, dcb_app_list).
+// unordered is DCB with an unordered APP table, like the kernel's (net/dcb/dcbnl.c, dcb_app_list).
 type unordered struct {
 	local.DCB
 	host *Host
@@ -272,7 +270,7 @@ func (u unordered) Get(ctx context.Context, ifname string) (*dcb.State, error) {
 	return s, err
 }
 
-// tools run the programs of the host as the login may.
+// tools runs the programs of the host with the privileges of the login.
 type tools struct {
 	host *Host
 	root bool
@@ -304,14 +302,14 @@ func (t tools) Run(ctx context.Context, name string, args ...string) (runner.Res
 			return runner.Result{Stdout: []byte("ERROR: Permission denied\n"), Code: 1}, nil
 		}
 	case "modprobe", "systemctl", "udevadm", "setpci", "rdma", "devlink":
-		if !t.root && !slices.Contains(args, "is-failed") && (name != "devlink" || !slices.Contains(args, "show")) && (name != "rdma" || slices.Contains(args, "-r")) { // which anybody may ask
+		if !t.root && !slices.Contains(args, "is-failed") && (name != "devlink" || !slices.Contains(args, "show")) && (name != "rdma" || slices.Contains(args, "-r")) { // commands that any user may run
 			return runner.Result{Stderr: []byte(name + ": Operation not permitted\n"), Code: 1}, nil
 		}
 	}
 	return t.Runner.Run(ctx, name, args...)
 }
 
-// connectionEnd is the server's half of SSH_CONNECTION.
+// connectionEnd returns the server's half of SSH_CONNECTION.
 func connectionEnd(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -46,7 +46,7 @@ func programNamed(name string) func(sh *shell, args []string, s streams) int {
 	return nil
 }
 
-// program starts a program, by its name or by its path.
+// program runs a program, given by name or by path.
 func (sh *shell) program(args []string, s streams) int {
 	if run := programNamed(args[0]); run != nil {
 		return run(sh, args[1:], s)
@@ -70,8 +70,7 @@ func (sh *shell) program(args []string, s streams) int {
 	return sh.agent(args[1:], s)
 }
 
-// agent is the program that was copied here: it answers as `nic serve` does, by
-// this process.
+// agent stands in for the program that was copied here: this process answers as `nic serve` would.
 func (sh *shell) agent(args []string, s streams) int {
 	if strings.Join(args, " ") != "nic serve" {
 		fmt.Fprintf(s.err, "error: unknown command %q\n", strings.Join(args, " "))
@@ -211,11 +210,11 @@ func runRm(sh *shell, args []string, s streams) int {
 	return status
 }
 
-// sudoTries is how often sudo asks (sudoers(5), passwd_tries).
+// sudoTries is how often sudo asks for the password (sudoers(5), passwd_tries).
 const sudoTries = 3
 
-// runSudo is sudo 1.9 with the options that a program uses: -n does not ask, -S
-// reads the password from standard input, -p is what it asks with.
+// runSudo simulates sudo 1.9 with the options that a program uses: -n does not ask, -S reads the
+// password from standard input, -p sets the prompt.
 func runSudo(sh *shell, args []string, s streams) int {
 	noAsk, stdin, prompt := false, false, "[sudo] password for "+sh.host.o.Username+": "
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
@@ -283,10 +282,10 @@ func (sh *shell) askPassword(s streams, prompt string, rule Sudo) int {
 	}
 }
 
-// maxPassword is how much sudo reads as a password (sudo's SUDO_CONV_REPL_MAX).
+// maxPassword is the maximum length of a password that sudo reads (sudo's SUDO_CONV_REPL_MAX).
 const maxPassword = 1023
 
-// readLine reads a line byte by byte: what comes after it belongs to another.
+// readLine reads a line byte by byte, because what follows is meant for another reader.
 func readLine(in io.Reader) (string, error) {
 	var line []byte
 	var b [1]byte

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// The shell is the part of a POSIX shell (IEEE Std 1003.1, Shell Command
-// Language) that a tool needs to find out about a host and to put a file there:
-// lists, if, assignments, parameters, substitution of commands and redirection.
-// It refuses everything else, so that it is never laxer than a host.
+// The shell implements the part of a POSIX shell (IEEE Std 1003.1, Shell Command Language) that a
+// tool needs to examine a host and to copy a file to it: lists, if, assignments, parameters,
+// command substitution and redirection. It rejects everything else, so that it is never more
+// permissive than a real host.
 
 // list is a sequence of commands.
 type list []item
 
-// item is a command and what joins it with the one before: "", "&&" or "||".
+// item is a command and the operator that joins it to the previous one: "", "&&" or "||".
 type item struct {
 	join string
 	cmd  command
 }
 
-// command is one of the two.
+// command holds one of its two members.
 type command struct {
 	simple *simple
 	branch *branch
@@ -40,7 +40,7 @@ type assign struct {
 	value word
 }
 
-// redir is "<", ">" or "2>" with a file, or ">&2" or "2>&1" without.
+// redir is "<", ">" or "2>" with a file, or ">&2" or "2>&1" without one.
 type redir struct {
 	op   string
 	file word
@@ -60,18 +60,18 @@ type part struct {
 	kind   partKind
 	text   string // a literal, or the name of a parameter
 	quoted bool
-	// cut is the pattern of ${name%%cut}, need that of ${name:?}.
+	// cut is the pattern in ${name%%cut}; need is set for ${name:?}.
 	cut  string
 	need bool
 	sub  list
 }
 
-// maxNested bounds how deep commands lie in one another.
+// maxNested limits how deeply commands may be nested.
 const maxNested = 16
 
 var errUnterminated = errors.New("unterminated quoted string")
 
-// parser reads one script.
+// parser parses one script.
 type parser struct {
 	text   string
 	at     int
@@ -122,14 +122,14 @@ func (p *parser) blanks() {
 	}
 }
 
-// separators skips what parts commands.
+// separators skips the characters that separate commands.
 func (p *parser) separators() {
 	for p.at < len(p.text) && strings.IndexByte(" \t\n;", p.text[p.at]) >= 0 {
 		p.at++
 	}
 }
 
-// keyword takes a reserved word.
+// keyword consumes a reserved word.
 func (p *parser) keyword(s string) bool {
 	rest, ok := strings.CutPrefix(p.text[p.at:], s)
 	if ok && (rest == "" || strings.IndexByte(" \t\n;)", rest[0]) >= 0) {
@@ -183,7 +183,7 @@ func (p *parser) list() (list, error) {
 	}
 }
 
-// reserved are the words that begin what this shell does not know.
+// reserved lists the words that begin constructs this shell does not support.
 var reserved = []string{"!", "for", "while", "until", "case", "do", "done", "esac", "elif"}
 
 func (p *parser) command() (command, error) {
@@ -277,7 +277,7 @@ func nameEnd(s string) int {
 	return n
 }
 
-// assignment takes "name=".
+// assignment consumes "name=" and returns the name.
 func (p *parser) assignment() string {
 	rest := p.text[p.at:]
 	n := nameEnd(rest)
@@ -288,7 +288,7 @@ func (p *parser) assignment() string {
 	return rest[:n]
 }
 
-// word reads one word; an empty one has no parts, and "" one that is empty.
+// word parses one word. A missing word has no parts; "" has one empty part.
 func (p *parser) word() (word, error) {
 	var w word
 	for p.at < len(p.text) {
@@ -329,7 +329,7 @@ func (p *parser) word() (word, error) {
 	return w, nil
 }
 
-// quoted reads up to the closing quotation mark.
+// quoted parses up to the closing quotation mark.
 func (p *parser) quoted() (word, error) {
 	w := word{{quoted: true}}
 	for p.at < len(p.text) {
@@ -359,7 +359,7 @@ func (p *parser) quoted() (word, error) {
 	return nil, errUnterminated
 }
 
-// dollar reads a parameter or the substitution of a command.
+// dollar parses a parameter or a command substitution.
 func (p *parser) dollar(quoted bool) (part, error) {
 	rest := p.text[p.at+1:]
 	switch {

@@ -24,10 +24,10 @@ type shell struct {
 	status int
 	errExit,
 	ended bool
-	// unchecked is above 0 where a failure is looked at by the script itself.
+	// unchecked is above 0 while the script itself checks for failures.
 	unchecked int
 	traps     map[string]string
-	depth     int // of shells started by shells
+	depth     int // nesting depth of shells started by shells
 }
 
 // streams are the standard input and outputs of a command.
@@ -40,7 +40,7 @@ func (sh *shell) complain(s streams, format string, a ...any) {
 	fmt.Fprintf(s.err, "%s: 1: %s\n", sh.name, fmt.Sprintf(format, a...))
 }
 
-// run carries a script out and returns its status.
+// run runs a script and returns its exit status.
 func (sh *shell) run(text string, s streams) int {
 	l, err := parse(text)
 	if err != nil {
@@ -67,7 +67,7 @@ func (sh *shell) list(l list, s streams) {
 		if it.join == "&&" && sh.status != 0 || it.join == "||" && sh.status == 0 {
 			continue
 		}
-		// All but the last command of such a list are looked at.
+		// The exit status of every command but the last in such a list is checked.
 		checked := i+1 < len(l) && l[i+1].join != ""
 		if checked {
 			sh.unchecked++
@@ -133,7 +133,7 @@ func (sh *shell) simple(c *simple, s streams) {
 	sh.status = sh.builtin(args, out)
 }
 
-// expand makes fields of a word. ok is false where that ends the shell.
+// expand expands a word into fields. ok is false if the expansion ends the shell.
 func (sh *shell) expand(w word, s streams) (fields []string, ok bool) {
 	var field strings.Builder
 	started, size := false, 0
@@ -196,7 +196,7 @@ func (sh *shell) value(name string) string {
 	return sh.vars[name]
 }
 
-// substitute runs commands in a shell of their own and returns what they print.
+// substitute runs commands in a subshell and returns their output.
 func (sh *shell) substitute(l list, s streams) string {
 	sub := *sh
 	sub.vars = map[string]string{}
@@ -210,7 +210,7 @@ func (sh *shell) substitute(l list, s streams) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// bounded keeps what the output of a command may be at most.
+// bounded is a buffer that limits the output of a command.
 type bounded struct{ bytes.Buffer }
 
 // Write implements io.Writer.
@@ -221,7 +221,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// redirect opens files; done closes them.
+// redirect opens the files of redirections; done closes them.
 func (sh *shell) redirect(rs []redir, s streams) (out streams, done func(), ok bool) {
 	out = s
 	var closers []func()
@@ -271,7 +271,7 @@ func (sh *shell) redirect(rs []redir, s streams) (out streams, done func(), ok b
 	return out, done, true
 }
 
-// reason is what the C library says of an error.
+// reason returns the C library's message for an error.
 func reason(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -282,7 +282,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// builtin runs what the shell does itself, and all else as programs.
+// builtin runs builtin commands itself, and everything else as a program.
 func (sh *shell) builtin(args []string, s streams) int {
 	switch args[0] {
 	case ":", "true":

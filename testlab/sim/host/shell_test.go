@@ -8,13 +8,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 )
 
-// The shell of a host accepts and prints the same as dash and GNU coreutils;
-// only the words of refusals differ.
+// The simulated shell accepts and prints the same as dash and GNU coreutils; only error messages
+// differ.
 func TestShell(t *testing.T) {
 	const empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 	for _, c := range []struct {
 		command, in string
-		out, err    string // err is a part
+		out, err    string // err is a part of the expected text
 		status      int
 	}{
 		{"uname -s; uname -m", "", "Linux\nx86_64\n", "", 0},

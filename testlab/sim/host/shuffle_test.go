@@ -9,8 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/dcb"
 )
 
-// The APP table has no order: a reader of a host that shuffles sees it in
-// others, with the same entries.
+// The APP table has no order: a host that shuffles returns the same entries in different orders.
 func TestShuffledAppTable(t *testing.T) {
 	h, err := New(Options{Name: "gpu1", Dir: t.TempDir(), NICs: []NIC{{Name: "ens1", RDMA: "mlx5_0"}}, Username: "admin", Tools: NoTools})
 	if err != nil {

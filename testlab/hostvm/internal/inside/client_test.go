@@ -25,7 +25,7 @@ func dial(t *testing.T) *dcb.Client {
 	return c
 }
 
-// wrote checks what a method that writes returned.
+// wrote checks the results of a method that writes.
 func wrote(t *testing.T, what string, want bool) func(changed bool, err error) {
 	t.Helper()
 	return func(changed bool, err error) {
@@ -36,7 +36,7 @@ func wrote(t *testing.T, what string, want bool) func(changed bool, err error) {
 	}
 }
 
-// agrees compares what the client reads with what dcb shows, all of it.
+// agrees checks that everything the client reads matches what dcb shows.
 func agrees(t *testing.T, c *dcb.Client) {
 	t.Helper()
 	s, err := c.Get(t.Context(), "roce0")
@@ -74,7 +74,7 @@ func agrees(t *testing.T, c *dcb.Client) {
 	equal(t, "the client's table", strings.Join(apps, " "), show(t, "app").apps())
 }
 
-// wanted is a whole DSCP map with 26 and 48 where RoCE has them.
+// wanted returns a complete DSCP map with 26 and 48 as used for RoCE.
 func wanted(roce int8) (m [qos.NumDSCP]int8) {
 	for d := range m {
 		m[d] = 0
@@ -90,8 +90,8 @@ var scheduling = dcb.Scheduling{
 	PriorityTC: [8]uint8{0, 0, 0, 3, 0, 0, 6, 0},
 }
 
-// The client sets all, dcb shows the same, and a second time nothing is
-// written: the link does not bounce.
+// The client sets everything, and dcb shows the same. A second time nothing is written: the link
+// stays up.
 func TestClientSetsWhatDCBShows(t *testing.T) {
 	begin(t)
 	c, ctx := dial(t), t.Context()
@@ -149,8 +149,8 @@ func TestClientIsRefused(t *testing.T) {
 	agrees(t, c)
 }
 
-// A map that changes ends the same on the drivers that replace an entry, that
-// list both, and that want the old one deleted first.
+// A map change has the same result on drivers that replace an entry, that list both entries, and
+// that require the old entry to be deleted first.
 func TestClientMapsDSCPOnEveryDriver(t *testing.T) {
 	for _, rules := range []string{"mlx5", "bnxt", "ice"} {
 		t.Run(rules, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/hostvm"
 )
 
-// begin skips the test outside the machine, and else loads fakedcb anew with
-// the given parameters and brings roce0 up.
+// begin skips the test outside the VM. Inside, it reloads fakedcb with the given parameters and
+// brings roce0 up.
 func begin(t *testing.T, params ...string) {
 	t.Helper()
 	if os.Getenv(hostvm.InMachine) != "1" {
@@ -27,7 +27,7 @@ func begin(t *testing.T, params ...string) {
 	waitCarrier(t)
 }
 
-// tool runs a program and returns what it printed on both outputs.
+// tool runs a program and returns its standard output and standard error together.
 func tool(t *testing.T, name string, args ...string) (out string, err error) {
 	t.Helper()
 	b, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput()
@@ -43,7 +43,7 @@ func must(t *testing.T, name string, args ...string) string {
 	return out
 }
 
-// refused runs a program that must fail with a message that has want in it.
+// refused runs a program that must fail with a message that contains want.
 func refused(t *testing.T, want, name string, args ...string) {
 	t.Helper()
 	out, err := tool(t, name, args...)
@@ -52,14 +52,14 @@ func refused(t *testing.T, want, name string, args ...string) {
 	}
 }
 
-// dcbSet runs a write of dcb whose exit status means nothing: dcb of iproute2
-// 6.1 ends with 0 when the kernel refused.
+// dcbSet runs a dcb command that writes. It ignores the exit status, because dcb of iproute2 6.1
+// exits with 0 even if the kernel refused.
 func dcbSet(t *testing.T, args ...string) {
 	t.Helper()
 	_, _ = tool(t, "dcb", args...)
 }
 
-// shown is what dcb shows of roce0.
+// shown is the state of roce0 as shown by dcb.
 type shown struct {
 	Delay       int    `json:"delay"`
 	PrioPFC     []bool `json:"prio_pfc"`
@@ -69,7 +69,7 @@ type shown struct {
 	TCTSA  []string `json:"tc_tsa"`
 	PrioTC []int    `json:"prio_tc"`
 
-	// An entry has a third, empty element since iproute2 6.5.
+	// Since iproute2 6.5, an entry has a third, empty element.
 	DSCPPrio [][]any `json:"dscp_prio"`
 
 	PrioBuffer []int `json:"prio_buffer"`
@@ -94,7 +94,7 @@ func show(t *testing.T, object string, flags ...string) shown {
 	return s
 }
 
-// on returns the priorities that have PFC.
+// on returns the priorities for which PFC is on.
 func (s shown) on() []int {
 	l := []int{}
 	for p, on := range s.PrioPFC {
@@ -105,7 +105,7 @@ func (s shown) on() []int {
 	return l
 }
 
-// apps returns "26:3 48:6".
+// apps returns the DSCP entries as "26:3 48:6".
 func (s shown) apps() string {
 	var l []string
 	for _, e := range s.DSCPPrio {
@@ -116,7 +116,7 @@ func (s shown) apps() string {
 	return strings.Join(l, " ")
 }
 
-// equal compares what is printed, so that it serves slices too.
+// equal compares printed values, so that it also works for slices.
 func equal(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if g, w := fmt.Sprint(got), fmt.Sprint(want); g != w {
@@ -140,13 +140,13 @@ func write(t *testing.T, name, value string) {
 	}
 }
 
-// turn sets a value that fakedcb lets a test turn by hand.
+// turn sets a value that a test can change in fakedcb at run time.
 func turn(t *testing.T, name, value string) {
 	t.Helper()
 	write(t, filepath.Join("/sys/kernel/debug/fakedcb/roce0", name), value)
 }
 
-// bounces is how often the carrier of roce0 came and went.
+// bounces returns how often the carrier of roce0 changed.
 func bounces(t *testing.T) int {
 	t.Helper()
 	n, err := strconv.Atoi(read(t, "/sys/class/net/roce0/carrier_changes"))
@@ -166,7 +166,7 @@ func waitCarrier(t *testing.T) {
 	t.Fatal("roce0 has no carrier after 30 s")
 }
 
-// bounced runs f and expects that the link goes down and comes back so often.
+// bounced runs f and checks how often the link went down and came back.
 func bounced(t *testing.T, want int, f func()) {
 	t.Helper()
 	before := bounces(t)

@@ -63,8 +63,8 @@ func TestETS(t *testing.T) {
 	equal(t, "ets after a refusal", show(t, "ets"), want)
 }
 
-// The example of the formula in mlx5/core/en/port_buffer.c: 100 Gbit/s, 7 m,
-// MTU 9000 need 56080 bytes, the largest packet and a cell.
+// The example for the formula in mlx5/core/en/port_buffer.c: 100 Gbit/s, 7 m and MTU 9000 require
+// 56080 bytes, the largest packet and a cell.
 func TestBuffers(t *testing.T) {
 	begin(t)
 	const enough = 56080 + 9978 + 128
@@ -86,13 +86,13 @@ func TestBuffers(t *testing.T) {
 	if 66200 < enough || 66000 >= enough {
 		t.Errorf("the sizes tried do not lie about %d", enough)
 	}
-	// A longer cable no longer fits what was set by hand.
+	// A longer cable no longer fits the buffers that were set by hand.
 	dcbSet(t, "pfc", "set", "dev", "roce0", "delay", "300")
 	equal(t, "the delay", show(t, "pfc").Delay, 7)
 }
 
-// dcb takes and shows bytes a second where the kernel means kbit/s
-// (include/uapi/linux/dcbnl.h), and converts nothing: 80 Mbit/s are 10 Gbit/s.
+// dcb reads and shows bytes per second where the kernel uses kbit/s (include/uapi/linux/dcbnl.h),
+// and does not convert: 80 Mbit/s are 10 Gbit/s.
 func TestMaxRateIsRounded(t *testing.T) {
 	begin(t)
 	dcbSet(t, "maxrate", "set", "dev", "roce0", "tc-maxrate", "0:80Mbit", "1:1200kbit", "2:2400Mbit")

@@ -16,7 +16,7 @@ import (
 
 const cma = "/sys/kernel/config/rdma_cm"
 
-// link adds rxe0 on roce0 for the length of a test.
+// link adds rxe0 on roce0 for the duration of a test.
 func link(t *testing.T) {
 	t.Helper()
 	must(t, "rdma", "link", "add", "rxe0", "type", "rxe", "netdev", "roce0")
@@ -62,7 +62,7 @@ func TestDefaultTOS(t *testing.T) {
 	}
 	equal(t, "the mode", read(t, mode), "RoCE v2")
 
-	// A folder that is made again is for the same device, with its settings.
+	// A recreated directory belongs to the same device and shows its settings.
 	if err := os.Remove(cma + "/rxe0"); err != nil {
 		t.Fatal(err)
 	}
@@ -89,9 +89,9 @@ func TestVLAN(t *testing.T) {
 	refused(t, "Operation not supported", "dcb", "pfc", "show", "dev", "roce0.100")
 }
 
-// Bonds and VLANs are read as ip shows them, and set and restored with what the kernel
-// changes along: with a bond at 1500 over members at 9000, as a host is found. The module makes
-// bond0 by itself.
+// Bonds and VLANs are read as ip shows them, and set and restored together with what the kernel
+// changes along with them, starting from a bond at 1500 over members at 9000. The bonding module
+// creates bond0 by itself.
 func TestBondWithVLAN(t *testing.T) {
 	begin(t, "ndev=2")
 	must(t, "ip", "link", "add", "bond7", "type", "bond", "mode", "active-backup")
@@ -156,6 +156,6 @@ func TestBondWithVLAN(t *testing.T) {
 	if out := must(t, "ip", "-d", "-j", "link", "show", "bond7.100"); strings.Contains(out, "egress_qos") {
 		t.Errorf("the map after a revert: %s", out)
 	}
-	// A VLAN has at most the MTU of its device.
+	// A VLAN's MTU cannot exceed that of its device.
 	refused(t, "Numerical result out of range", "ip", "link", "set", "bond7.100", "mtu", "9000")
 }

@@ -1,11 +1,11 @@
 //go:build linux
 
-// Sniff looks at the RDMA writes on a wire with a packet socket, and prints how many packets
-// of them came with each DSCP from each address:
+// Sniff captures the RDMA writes on a wire with a packet socket, and prints how many of their
+// packets arrived with each DSCP from each address:
 //
 //	sniff INTERFACE PACKETS
 //
-// It ends when it has seen so many, or after two minutes, then with status 1.
+// It exits after that many packets, or with status 1 after two minutes.
 package main
 
 import (
@@ -29,7 +29,7 @@ func main() {
 	}
 }
 
-// patience is how long it looks.
+// patience is how long it waits for packets.
 const patience = 2 * time.Minute
 
 func run(args []string) (err error) {
@@ -84,9 +84,9 @@ func run(args []string) (err error) {
 	return nil
 }
 
-// write reads an Ethernet frame with a packet of an RDMA write: IPv4, UDP to port 4791, and
-// an opcode from RDMA WRITE First to RDMA WRITE Only with Immediate (InfiniBand
-// Architecture Specification, volume 1, 9.2.1).
+// write parses an Ethernet frame with a packet of an RDMA write: IPv4, UDP to port 4791, and an
+// opcode from RDMA WRITE First to RDMA WRITE Only with Immediate (InfiniBand Architecture
+// Specification, volume 1, 9.2.1).
 func write(frame []byte) (from netip.Addr, dscp int, ok bool) {
 	if len(frame) < 14+20 || binary.BigEndian.Uint16(frame[12:]) != unix.ETH_P_IP {
 		return from, 0, false
