@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// go-api.md lists what package fleet offers, and shows the example program as it is.
+// go-api.md must list the API of package fleet and contain the example program unchanged.
 func TestAPI(t *testing.T) {
 	program, err := os.ReadFile("../examples/program/main.go")
 	if err != nil {

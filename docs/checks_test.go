@@ -9,13 +9,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// checks.md holds the registry, in its words.
+// checks.md must contain the registry of checks.
 func TestChecks(t *testing.T) {
 	generated(t, "checks.md", "checks", checks())
 }
 
-// families name the checks by the letters of their ids, in the order of the
-// page.
+// families groups the checks by the prefix of their IDs, in the order of the page.
 var families = []struct{ prefix, title string }{
 	{"CLS", "Classification"}, {"PFC", "PFC"}, {"BUF", "Buffers and headroom"}, {"ECN", "ECN"}, {"SCH", "Scheduling"},
 	{"MTU", "MTU"}, {"WD", "PFC watchdog"}, {"NIC", "NICs"}, {"DCB", "DCBX"}, {"TOP", "Topology and deadlock"},
@@ -50,8 +49,8 @@ func checks() string {
 	return b.String()
 }
 
-// folded lists the checks of the catalogue that have no finding of their own, always or
-// where another check says the same.
+// folded lists the checks of the catalogue without a finding of their own, either always or when
+// another check reports the same cause.
 func folded(b *strings.Builder) {
 	made, all := 0, validate.Checks()
 	var rows []string
@@ -71,12 +70,12 @@ func folded(b *strings.Builder) {
 	fmt.Fprintf(b, "## Folded and not made\n\nOf %d checks %d are made. A finding that covers another check names it: \"also PFC-04\".\n\n| check | state | see |\n|---|---|---|\n%s\n", len(all), made, strings.Join(rows, ""))
 }
 
-// cell keeps a text in its cell.
+// cell escapes a text for use in a table cell.
 func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
 var checkName = regexp.MustCompile(`\b(?:gate:[a-z]+(?:-[a-z]+)*|(?:CLS|PFC|BUF|ECN|SCH|MTU|WD|NIC|DCB|TOP|ISL|TUN|TRM|LB|PRT|OPS)-\d\d)\b`)
 
-// Every check that a page names is one of the catalogue.
+// Every check named on a page must be in the catalogue.
 func TestNamesOfChecks(t *testing.T) {
 	known := map[string]bool{}
 	for _, c := range validate.Checks() {
@@ -85,7 +84,7 @@ func TestNamesOfChecks(t *testing.T) {
 	n := 0
 	for page, text := range pages(t) {
 		if page == "CHANGELOG.md" {
-			continue // what was so once
+			continue // it names checks of earlier versions
 		}
 		for _, name := range checkName.FindAllString(text, -1) {
 			n++

@@ -10,8 +10,8 @@ import (
 
 var bytesInText = regexp.MustCompile(`\b(\d+)(?:\.\d)? B\b`)
 
-// The numbers of the drawings are those of the page, which a test compares with what
-// explain prints. Each drawing is on a page, and says in words what it shows.
+// The numbers in a drawing must be on the page, where another test compares them with the output
+// of explain. Each drawing must be on a page and have a text description.
 func TestDrawings(t *testing.T) {
 	page, err := os.ReadFile("arithmetic.md")
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package docs holds the pages for users. Its tests keep the keys in intent-keys.md, the
-// checks in checks.md and the models in models.md as the program has them; no product
-// code imports it.
+// Package docs contains the pages for users. Its tests keep the keys in intent-keys.md, the
+// checks in checks.md and the models in models.md consistent with the program. Product code must
+// not import it.
 package docs
 
 //go:generate go test . -run "TestIntentKeys|TestChecks|TestModels|TestMetrics|TestAPI|TestSupport|TestReliability" -update

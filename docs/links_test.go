@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// pages are the Markdown files of the repository, by their path in it.
+// pages returns the Markdown files of the repository by path.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -38,7 +38,7 @@ var (
 	fenced  = regexp.MustCompile("(?ms)^[ \t]*(```|~~~).*?^[ \t]*(```|~~~)")
 	heading = regexp.MustCompile(`(?m)^#{1,6} +(.+)$`)
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	// noAnchor is what GitHub leaves out of the anchor of a heading.
+	// noAnchor matches the characters that GitHub removes from heading anchors.
 	noAnchor = regexp.MustCompile(`[^\p{L}\p{N}\p{M}_\- ]`)
 )
 
@@ -51,7 +51,7 @@ func anchors(text string) []string {
 	return out
 }
 
-// Every link of a page that stays in the repository leads to a file, and to a heading.
+// Every link within the repository must lead to an existing file and heading.
 func TestLinks(t *testing.T) {
 	all, n := pages(t), 0
 	for page, text := range all {
@@ -77,7 +77,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// Every page of this folder is in the navigation of the site, once.
+// Every page in this folder must be in the site navigation exactly once.
 func TestNavigation(t *testing.T) {
 	var groups []struct {
 		Pages []struct{ File, Title string }

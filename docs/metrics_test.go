@@ -15,13 +15,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/watch/metrics"
 )
 
-// metrics.md lists the metrics of watch and of the agent, in their words.
+// metrics.md must list the metrics of watch and of the agent with their help texts.
 func TestMetrics(t *testing.T) {
 	generated(t, "metrics.md", "metrics of watch", table(ofWatch(t)))
 	generated(t, "metrics.md", "metrics of the agent", table(ofAgent(t)))
 }
 
-// metric is one of them. Counters end in _total, as Prometheus wants it.
+// metric is a Prometheus metric. Names of counters end in _total, as Prometheus requires.
 type metric struct{ name, labels, help string }
 
 func table(list []metric) string {
@@ -54,7 +54,7 @@ func ofWatch(t *testing.T) []metric {
 	return out
 }
 
-// ofAgent reads the source of its metrics, which no package shows.
+// ofAgent parses the source of the agent's metrics, because no package exports them.
 func ofAgent(t *testing.T) []metric {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), "../watch/keep/metrics.go", nil, 0)

@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// models.md lists the catalogue.
+// models.md must list the catalogue.
 func TestModels(t *testing.T) {
 	generated(t, "models.md", "models", models())
 }

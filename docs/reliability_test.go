@@ -21,27 +21,28 @@ import (
 
 var prove = flag.Bool("prove", sharedtest.Nightly(), "undo each mend of reliability.json, and run the test that has to find it (minutes, and longer the first time); with -update on a clean checkout, record the commit")
 
-// mend is a fault that was found and mended.
+// mend is a fault that was found and fixed.
 type mend struct {
 	Fault string `json:"fault"`
 	Kind  string `json:"kind"`
-	By    string `json:"by"`             // what found it: a key of finders
-	Test  string `json:"test"`           // the test that finds it again, such as "fleet.TestResume" or "drivers/sonic.TestSave/direct"
+	By    string `json:"by"`             // the way it was found, an entry of finders
+	Test  string `json:"test"`           // the test that detects it, such as "fleet.TestResume" or "drivers/sonic.TestSave/direct"
 	Args  string `json:"args,omitempty"` // further arguments of the test, such as -sweep.seed=7
-	// Undo brings the fault back.
+	// Undo reintroduces the fault.
 	Undo []edit `json:"undo,omitempty"`
-	// Proven is the last commit at which the test failed with the mend undone.
+	// Proven is the last commit at which the test failed with the fault reintroduced.
 	Proven string `json:"proven,omitempty"`
 }
 
-// edit replaces the only place of a text in a file.
+// edit replaces the only occurrence of a text in a file.
 type edit struct {
 	File string `json:"file"`
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// mendKinds and finders hold the words of reliability.json with what they mean.
+// mendKinds and finders list the values allowed in reliability.json, mendKinds with their
+// meaning.
 var (
 	mendKinds = [][2]string{
 		{"untrue", "a report, plan or verdict said what was not so"},
@@ -77,13 +78,13 @@ func mends(t *testing.T) []*mend {
 	return all
 }
 
-// place returns the package and the name of the test function.
+// place returns the package and the test function.
 func (m *mend) place() (dir, name string) {
 	dir, name, _ = strings.Cut(m.Test, ".")
 	return dir, name
 }
 
-// undone returns each file of the mend, by its path in this checkout, as it is without it.
+// undone returns the files with the fault reintroduced, by absolute path.
 func (m *mend) undone() (map[string]string, error) {
 	files := map[string]string{}
 	for _, e := range m.Undo {
@@ -105,8 +106,8 @@ func (m *mend) undone() (map[string]string, error) {
 	return files, nil
 }
 
-// reliability.md is made of reliability.json, whose tests exist, and whose mends can be undone
-// in today's source.
+// reliability.md must match reliability.json. The tests named there must exist, and every fault
+// must apply to the current source.
 func TestReliability(t *testing.T) {
 	all := mends(t)
 	faults := map[string]bool{}
@@ -168,7 +169,7 @@ func kindIndex(kind string) int {
 	return slices.IndexFunc(mendKinds, func(k [2]string) bool { return k[0] == kind })
 }
 
-// Each mend that is undone is missed by its test.
+// Each reintroduced fault must be detected by its test.
 func TestUndoneMendsAreFound(t *testing.T) {
 	if !*prove {
 		t.Skip("minutes: at night, or with -prove")
@@ -216,7 +217,7 @@ func TestUndoneMendsAreFound(t *testing.T) {
 	}
 }
 
-// found is [bench.found] with a build of its own.
+// found is like [bench.found], with a separate build.
 func (m *mend) found(t *testing.T) (bool, string) {
 	files, err := m.undone()
 	if err != nil {

@@ -20,31 +20,31 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 )
 
-// records is support.json: what was tested how and when, by whom.
+// records is the content of support.json: what was tested, how, when and by whom.
 type records struct {
 	Evidence []evidence
 	NICs     []struct{ Kind, Driver, Cards string }
 	Reports  []userReport
 }
 
-// evidence is tests that cover releases of a system, or a kind of NIC.
+// evidence lists tests that cover releases of a system, or a kind of NIC.
 type evidence struct {
 	Of       string
 	Releases []string
 	How      string // simulator, models, kernel or software
 	When     string
-	Tests    []string // "drivers/sonic.TestConformance"
+	Tests    []string // such as "drivers/sonic.TestConformance"
 }
 
-// userReport is what a user did on hardware.
+// userReport is a report of a user with real hardware.
 type userReport struct {
-	Of, Release, Model string // Of as in evidence
+	Of, Release, Model string // Of has the same values as in evidence
 	Did                string // such as "plan, apply, validate, rollback"
 	When, Link         string
 }
 
-// support.md is made of support.json, which agrees with the systems, releases, models and
-// NICs that the program knows, and names tests that there are.
+// support.md must match support.json, which must agree with the systems, releases, models and
+// NICs in the program, and name existing tests.
 func TestSupport(t *testing.T) {
 	var r records
 	b, err := os.ReadFile("support.json")
@@ -128,7 +128,7 @@ func (r *records) judge(t *testing.T) {
 	}
 }
 
-// goText is the text of the Go files of a folder.
+// goText returns the text of the Go files in a folder.
 func goText(t *testing.T, dir string) string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(dir), "*.go"))
@@ -146,7 +146,7 @@ func goText(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// when is the day of the newest evidence of one kind, "-" without any.
+// when returns the date of the newest evidence of one kind; "-" if there is none.
 func (r *records) when(of, release, how string) string {
 	out := ""
 	for _, e := range r.Evidence {
@@ -157,7 +157,7 @@ func (r *records) when(of, release, how string) string {
 	return cmp.Or(out, "-")
 }
 
-// reported counts what users report of a system, a release or a model.
+// reported counts the user reports for a system, a release or a model.
 func (r *records) reported(of string, is func(userReport) bool) string {
 	n, last := 0, ""
 	for _, rep := range r.Reports {

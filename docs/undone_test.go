@@ -22,25 +22,25 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// One build of a test has all mends, and all of them undone: each function that a mend is in
-// has a copy without that mend, and calls the copy if the variable names the mend. A build for
-// each mend would take most of the time of a proof.
+// One build of a test contains both the fixed code and all faults: each function with a fix has a
+// copy with the fault, and calls the copy if the environment variable selects that fault.
+// Separate builds would take most of the time.
 
-// undoneVariable names the mend that a test program runs without, by its index.
+// undoneVariable is the environment variable that selects a fault by its index.
 const undoneVariable = "ROCE_FABRIC_UNDONE"
 
-// errAlone says that a mend cannot be part of the shared build.
+// errAlone means that a fault cannot be part of the shared build.
 var errAlone = errors.New("outside of a function with named parameters")
 
-// copied is a copy of a function without a mend.
+// copied is a copy of a function with a fault.
 type copied struct {
 	mend int
-	call string // the statement that calls the copy
-	at   int    // the offset of the call in the file, behind the brace that opens the body
+	call string // statement that calls the copy
+	at   int    // offset of the call in the file, after the opening brace of the body
 	text string
 }
 
-// copies returns the copies of the functions of a file that an undone mend changes.
+// copies returns copies of the functions in a file that a fault changes.
 func copies(mend int, text, undone string) (out []copied, err error) {
 	was, err := functions(text)
 	if err != nil {
@@ -57,7 +57,7 @@ func copies(mend int, text, undone string) (out []copied, err error) {
 			b.WriteString(text[at : f.Pos()-1])
 			at = int(f.End() - 1)
 		}
-		// A copy needs no import less.
+		// Ignore imports: the shared file keeps those of the fixed code.
 		return importLine.ReplaceAllString(b.String()+text[at:], "")
 	}
 	if rest(text, was) != rest(undone, is) || len(was) != len(is) {
@@ -102,7 +102,7 @@ func functions(text string) (map[string]*ast.FuncDecl, error) {
 	return all, nil
 }
 
-// copyOf returns the copy of a function f as g, which is in text.
+// copyOf returns the copy of function f with the body of g, whose source is text.
 func copyOf(mend int, f, g *ast.FuncDecl, text string) (c copied, ok bool) {
 	if g == nil || f.Body == nil || f.Name.Name == "init" || f.Name.Name == "main" {
 		return c, false
@@ -159,15 +159,15 @@ func copyOf(mend int, f, g *ast.FuncDecl, text string) (c copied, ok bool) {
 // shared is a build of tests with copies of functions.
 type shared struct {
 	dir, overlay string
-	// alone has the mends that are no part of it, with the reason.
+	// alone maps faults that are not part of the build to the reason.
 	alone map[int]error
-	// lines has, by file of the overlay, the first line of the copies of each mend.
+	// lines maps each overlay file to the first line of each fault's copies.
 	lines map[string][]copyAt
 }
 
 type copyAt struct{ line, mend int }
 
-// share writes the overlay for mends, but for some.
+// share writes the overlay for all faults except those in alone.
 func share(dir string, all []*mend, alone map[int]error) (*shared, error) {
 	s := &shared{dir: dir, overlay: filepath.Join(dir, "shared.json"), alone: alone, lines: map[string][]copyAt{}}
 	files, packages := map[string][]copied{}, map[string]string{}
@@ -232,7 +232,7 @@ func share(dir string, all []*mend, alone map[int]error) (*shared, error) {
 
 var compileError = regexp.MustCompile(`(?m)^(\S+\.go):(\d+):\d+: (.*)$`)
 
-// blame returns the mends whose copies do not compile, with what the compiler says.
+// blame returns the faults whose copies do not compile, with the compiler's message.
 func (s *shared) blame(out []byte) map[int]error {
 	bad := map[int]error{}
 	for _, m := range compileError.FindAllStringSubmatch(string(out), -1) {
@@ -257,7 +257,7 @@ func (s *shared) blame(out []byte) map[int]error {
 	return bad
 }
 
-// build builds the test of a package. It returns the mends whose copies do not compile.
+// build builds the test program of a package. It returns the faults whose copies do not compile.
 func (s *shared) build(pkg string) (program string, bad map[int]error, err error) {
 	program = filepath.Join(s.dir, strings.ReplaceAll(pkg, "/", "_")+".test")
 	cmd := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", s.overlay, "-o", program, "./"+pkg)
@@ -269,14 +269,14 @@ func (s *shared) build(pkg string) (program string, bad map[int]error, err error
 	return program, nil, nil
 }
 
-// bench builds and runs the tests of mends. It is safe for concurrent use.
+// bench builds and runs the tests of faults. It is safe for concurrent use.
 type bench struct {
 	all []*mend
 	dir string
 
 	mu       sync.Mutex
 	s        *shared
-	programs map[string]string // by package; "" where there is none
+	programs map[string]string // by package; "" if it cannot be built
 	passes   map[string]func() bool
 }
 
@@ -290,8 +290,8 @@ func newBench(t *testing.T, all []*mend) *bench {
 	return b
 }
 
-// program returns the test of the package of a mend with all mends undone; "" where this one
-// is no part of it.
+// program returns the test program of a fault's package with all faults; "" if the fault is not
+// part of it.
 func (b *bench) program(t *testing.T, mend int) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -318,8 +318,8 @@ func (b *bench) program(t *testing.T, mend int) string {
 	return ""
 }
 
-// found reports whether the test of a mend fails without it, and passes with it. out is what
-// it printed.
+// found reports whether the test of a fault fails with the fault and passes without it. out is
+// the test's output.
 func (b *bench) found(t *testing.T, mend int) (found bool, out string) {
 	m := b.all[mend]
 	program := b.program(t, mend)
@@ -339,8 +339,8 @@ func (b *bench) found(t *testing.T, mend int) (found bool, out string) {
 	return run(program, m, strconv.Itoa(mend))
 }
 
-// run runs the test of a mend, with the mend undone or not. failed reports whether the test
-// itself failed: a program that does not run, or not to its end, proves nothing.
+// run runs the test of a fault, with the fault selected if undone is set. failed reports whether
+// the test itself failed: a program that does not start or finish proves nothing.
 func run(program string, m *mend, undone string) (failed bool, out string) {
 	pkg, name := m.place()
 	args := append([]string{"-test.count=1", "-test.failfast", "-test.timeout=2m", "-test.run", pattern(name)}, strings.Fields(m.Args)...)
@@ -351,7 +351,7 @@ func run(program string, m *mend, undone string) (failed bool, out string) {
 	return err != nil && testFailed(b), string(b)
 }
 
-// pattern is that of a test, level by level.
+// pattern returns the -run pattern of a test and its subtests.
 func pattern(name string) string {
 	var levels []string
 	for level := range strings.SplitSeq(name, "/") {
@@ -360,15 +360,16 @@ func pattern(name string) string {
 	return strings.Join(levels, "/")
 }
 
-// testEnvironment has tests of a proof run at their usual size.
+// testEnvironment returns the environment without the nightly mode, so that tests run at their
+// usual size.
 func testEnvironment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "ROCE_FABRIC_NIGHTLY=") || strings.HasPrefix(v, undoneVariable+"=")
 	})
 }
 
-// testFailed reports whether a test failed or panicked. Source that does not compile fails
-// without a test, and a slow machine is no proof.
+// testFailed reports whether a test failed or panicked. A compile error does not count, because
+// no test ran, and neither does a timeout, because the machine may be slow.
 func testFailed(out []byte) bool {
 	return failure.Match(out) && !bytes.Contains(out, []byte("panic: test timed out"))
 }

@@ -1,5 +1,4 @@
-// Package examples holds the example intents, so that the lab works without
-// the source tree.
+// Package examples contains the example intents, so that the lab works without the source tree.
 package examples
 
 import (
@@ -10,9 +9,9 @@ import (
 //go:embed */fabric.yaml
 var files embed.FS
 
-// Names returns the examples, sorted.
+// Names returns the names of the examples, sorted.
 func Names() []string {
-	// The files are compiled in: their folder cannot be missing.
+	// The files are embedded, so their folder always exists.
 	es, err := fs.ReadDir(files, ".")
 	if err != nil {
 		panic("examples: " + err.Error())
@@ -27,7 +26,7 @@ func Names() []string {
 // Intent returns the intent of an example.
 func Intent(name string) ([]byte, error) { return files.ReadFile(name + "/fabric.yaml") }
 
-// Demo is the commands of the lab demo of an example, each with what it is there for.
+// Demo lists the commands of an example's lab demo, each with its purpose.
 var Demo = [][2]string{
 	{"The intent is checked, without devices.", "check"},
 	{"The devices are read, switches over gNMI and hosts over SSH: what would change, which line wants it, and what it disturbs. Nothing is written.", "plan --save demo.plan"},

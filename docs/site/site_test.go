@@ -1,5 +1,5 @@
-// Package site tests the site that 'make site' makes of the Markdown of docs: its links,
-// its search, and how accessible it is. It holds no code.
+// Package site tests the site that 'make site' builds from the Markdown files in docs: links,
+// search and accessibility. It contains no code besides the tests.
 package site
 
 import (
@@ -21,7 +21,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
-// siteEnv names the folder of the site. The step site of .ci/run makes it and sets this.
+// siteEnv names the environment variable with the folder of the site. The step site of .ci/run
+// builds the site and sets it.
 const siteEnv = "ROCE_FABRIC_SITE"
 
 func folder(t *testing.T) string {
@@ -33,14 +34,14 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-// page is what matters of a page to those that link to it.
+// page holds the parts of a page that affect links.
 type page struct {
 	ids   []string
-	links []string // of <a>
-	loads []string // what a browser loads by itself
+	links []string // targets of <a>
+	loads []string // resources that a browser loads
 }
 
-// pagesOf reads every page of the site.
+// pagesOf parses every page of the site.
 func pagesOf(t *testing.T, dir string) map[string]*page {
 	t.Helper()
 	out := map[string]*page{}
@@ -82,8 +83,8 @@ func pagesOf(t *testing.T, dir string) map[string]*page {
 	return out
 }
 
-// Every link leads to a file of the site, and to an anchor that is there. Nothing is
-// loaded from elsewhere, and a link to elsewhere is https.
+// Every link must lead to a file of the site and to an existing anchor. Nothing is loaded from
+// other sites, and links to other sites use https.
 func TestLinks(t *testing.T) {
 	dir := folder(t)
 	pages := pagesOf(t, dir)
@@ -134,13 +135,12 @@ func duplicates(ids []string) []string {
 	return out
 }
 
-// sample has a page of each form, for the tests before a change lands.
+// sample has one page of each layout, for the tests before a change lands.
 var sample = []string{"index.html", "quickstart.html", "arithmetic.html", "troubleshooting.html", "reports.html", "checks.html", "intent-keys.html", "commands.html", "go-api.html", "import.html",
 	"files/examples/quickstart/index.html", "files/examples/quickstart/fabric.yaml.html"}
 
-// The pages are accessible, and say nothing on the console: a sample of them, and at night
-// all. They load nothing from
-// elsewhere: the browser resolves no name.
+// The pages must be accessible and print nothing on the console: a sample before a change, all
+// pages at night. They load nothing from other sites: the browser resolves no name.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	dir := folder(t)
@@ -154,7 +154,7 @@ func TestPages(t *testing.T) {
 	}
 	for _, name := range names {
 		b.Open(server.URL + "/" + name)
-		// Rows of a table are alike, and axe-core takes half a minute for thousands of them.
+		// Remove most table rows: they are alike, and axe-core takes half a minute for thousands.
 		b.Eval(nil, `document.querySelectorAll("tbody tr:nth-child(n+6)").forEach(row => row.remove())`)
 		b.Accessible(axe, name)
 	}
@@ -166,7 +166,7 @@ func TestPages(t *testing.T) {
 	b.Media(nil)
 }
 
-// The search finds sections, from the disk as well as from a server, by keyboard alone.
+// The search must find sections, both from disk and from a server, using only the keyboard.
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	dir := folder(t)
@@ -184,7 +184,7 @@ func TestSearch(t *testing.T) {
 		if want := base + "/checks.html#pfc-02"; !slices.Contains(hrefs, want) {
 			t.Errorf("a search for pfc-02 finds %v, want %s", hrefs, want)
 		}
-		if base == server.URL { // axe-core reads style sheets, which a browser does not allow on the disk
+		if base == server.URL { // axe-core reads style sheets, which a browser does not allow for file URLs
 			b.Accessible(axe, "search results")
 		}
 		b.Keep("site-search.png")
@@ -194,7 +194,7 @@ func TestSearch(t *testing.T) {
 
 		b.Open(base + "/index.html?q=nosuchword")
 		b.Until("the search says that there is nothing", `document.querySelector("#results h1")?.textContent.startsWith("Nothing")`)
-		b.Press("/") // the focus is nowhere
+		b.Press("/") // nothing has the focus
 		b.Press(browsertest.KeyEscape)
 		b.Until("the page is back", `!document.querySelector("article").hidden`)
 	}

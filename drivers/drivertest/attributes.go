@@ -13,13 +13,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// noWay is in the reason of a change that a driver has no operation for.
+// noWay occurs in the reason for blocking a change that a driver has no operation for.
 const noWay = "cannot be changed on "
 
-// Attributes has a device that is as desired get another value of every
-// attribute of the model, one at a time. Each is planned, and then read back as
-// desired; or it is refused, with the reason; or it is in absent, the list of
-// what the system has no operation for. No attribute is anything else.
+// Attributes changes every attribute of the model, one at a time, on a device that matches its
+// desired state. Each change must either be applied and read back as desired, or be refused with
+// a reason, or be listed in absent, the attributes that the system cannot change.
 func Attributes(t *testing.T, f Fixture, absent ...qos.Attr) {
 	b := &bench{T: t, Device: f.New(t, Options{})}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
@@ -46,7 +45,7 @@ func Attributes(t *testing.T, f Fixture, absent ...qos.Attr) {
 		}
 		was := map[qos.Place]bool{}
 		for _, c := range running.steps.Changes {
-			was[c.Place()] = true // blocked, or the apply had made it
+			was[c.Place()] = true // blocked, or made by the apply
 		}
 		for _, c := range qos.Diff(have, desired) {
 			if c.Place() != at && !was[c.Place()] && c.Field.Kind != with[attr.Kind] {
@@ -79,12 +78,12 @@ func Attributes(t *testing.T, f Fixture, absent ...qos.Attr) {
 	}
 }
 
-// with are the attributes that follow others: a wish that has one without the
-// other contradicts itself.
+// with maps attributes to those that must change together with them, because the desired state
+// would otherwise be contradictory.
 var with = map[qos.Kind]qos.Kind{qos.KindCable: qos.KindDerivedFrom, qos.KindDerivedFrom: qos.KindCable, qos.KindLossless: qos.KindPFC}
 
-// everyAttribute lists all attributes that a device can hold; of a queue and of
-// a group that of one.
+// everyAttribute lists all attributes that a device can have; for queues and groups, only those
+// of index 3.
 func everyAttribute() []qos.Attr {
 	const index = 3
 	var out []qos.Attr
@@ -105,8 +104,7 @@ func everyAttribute() []qos.Attr {
 
 func otherPort(port string) string { return port + "99" }
 
-// another returns desired with a value of the attribute that a device which
-// holds have does not have.
+// another returns a copy of desired in which the attribute has a value different from have.
 func another(t *testing.T, have, desired *qos.Device, port string, attr qos.Attr) *qos.Device {
 	out := *desired
 	out.Ports = map[string]*qos.Port{}
@@ -191,7 +189,7 @@ func another(t *testing.T, have, desired *qos.Device, port string, attr qos.Attr
 	return &out
 }
 
-// other is the first value, or the second where that is the one that is there.
+// other returns first, or second if have is first.
 func other[T comparable](have qos.Opt[T], first, second T) qos.Opt[T] {
 	if have == qos.Of(first) {
 		return qos.Of(second)
@@ -199,8 +197,8 @@ func other[T comparable](have qos.Opt[T], first, second T) qos.Opt[T] {
 	return qos.Of(first)
 }
 
-// otherMaps returns want with one entry of one table changed: of a code point that no
-// class uses, of the lossless priority, or of traffic class 0, which is always met.
+// otherMaps returns want with one entry of one table changed: the entry of a code point that no
+// class uses, of the lossless priority, or of traffic class 0, which is always in use.
 func otherMaps(have, want qos.Opt[*qos.Maps], attr qos.Attr) qos.Opt[*qos.Maps] {
 	key := 5
 	switch t, _ := attr.Table(); t {

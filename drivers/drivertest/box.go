@@ -14,7 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// Compile returns what an intent wants of its switch sw1.
+// Compile returns the desired state of switch sw1 in an intent.
 func Compile(t testing.TB, text string, fits render.Fits) *qos.Device {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "fabric.yaml")
@@ -32,7 +32,7 @@ func Compile(t testing.TB, text string, fits render.Fits) *qos.Device {
 	return c.Device(f.Switch("sw1")).Desired
 }
 
-// Open makes a driver, and closes it when t ends.
+// Open creates a driver and closes it when t ends.
 func Open[D drivers.Driver](t testing.TB, open func(drivers.Target) (drivers.Driver, error), target drivers.Target) D {
 	t.Helper()
 	d, err := open(target)
@@ -47,8 +47,8 @@ func Open[D drivers.Driver](t testing.TB, open func(drivers.Target) (drivers.Dri
 	return d.(D)
 }
 
-// planOf reads a device and makes a plan, more than once: a saved plan is compared
-// with one that is made at its apply.
+// planOf reads a device and plans several times, because a saved plan is compared with a new one
+// when it is applied.
 func planOf(t testing.TB, d drivers.Driver, desired *qos.Device, policy drivers.Policy) (*drivers.Snapshot, *drivers.Steps) {
 	t.Helper()
 	ctx := context.Background()
@@ -70,7 +70,7 @@ func planOf(t testing.TB, d drivers.Driver, desired *qos.Device, policy drivers.
 	return snap, st
 }
 
-// settled fails the test where a plan has something to do.
+// settled fails the test if a plan has something to do.
 func settled(t testing.TB, st *drivers.Steps) {
 	t.Helper()
 	for _, c := range st.Changes {
@@ -83,8 +83,7 @@ func settled(t testing.TB, st *drivers.Steps) {
 	}
 }
 
-// withoutComments leaves out the lines that only speak to people, such as the
-// heading, which names the command and the time.
+// withoutComments removes comment lines, such as the heading with the command and the time.
 func withoutComments(text string) []byte {
 	var out []byte
 	for l := range strings.Lines(text) {
@@ -95,8 +94,8 @@ func withoutComments(text string) []byte {
 	return out
 }
 
-// Says fails the test unless err is of a kind, not of the other, has all the
-// texts, and does not have the secret.
+// Says fails the test unless err wraps is but not not, contains all the texts, and does not
+// contain the secret.
 func Says(t testing.TB, secret string, err, is, not error, texts ...string) {
 	t.Helper()
 	if !errors.Is(err, is) || not != nil && errors.Is(err, not) {

@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// cases are all promises. A name says what must hold.
+// cases lists all requirements on drivers. A name says what must hold.
 var cases = []testCase{
 	{name: "plan is empty after apply", run: func(b *bench) {
 		p := b.fresh()
@@ -39,7 +39,7 @@ var cases = []testCase{
 			b.Errorf("no differences, and %d steps: %q", len(p.steps.Items), was)
 		}
 		b.mustApply(p)
-		// A line that equals the default is not printed by every device.
+		// Some devices do not print a line that equals the default.
 		was, is = differences(b.plan(b.open()).snap)
 		for l := range strings.Lines(was) {
 			if !strings.Contains("\n"+is, "\n"+l) {
@@ -122,7 +122,7 @@ var cases = []testCase{
 	}},
 	{name: "an answer that fails after applying", needs: func(d *Device) bool { return d.Faults.FailAfterApply != nil }, run: func(b *bench) {
 		p := b.fresh()
-		// In the last step, so that no later one can save what this one wrote.
+		// Fail in the last step, so that no later step saves the changes of this one.
 		tok, err := p.Apply(b.ctx, p.snap, p.steps, drivers.ApplyOptions{ID: "test", Progress: func(i, n int, _ drivers.Step) {
 			if i == n-1 {
 				b.Faults.FailAfterApply()
@@ -361,7 +361,8 @@ var cases = []testCase{
 			b.same("reverted", was)
 		}
 	}},
-	// Not for hosts: their agent waits for its client, which crash ends without its process.
+	// Not for hosts: their agent waits for its client, which crash terminates without its
+	// process.
 	{name: "a run that finishes one that was cut off undoes both", needs: func(d *Device) bool { return d.BeforeWrite != nil }, run: cutOffAndFinished},
 	{name: "a run that finishes a revert that was cut off undoes both", needs: func(d *Device) bool { return d.BeforeWrite != nil }, run: revertCutOff},
 	{name: "the impact covers what the steps do", run: func(b *bench) {
@@ -433,7 +434,7 @@ var cases = []testCase{
 		p, was := b.fresh(), b.State()
 		tok, err := b.apply(p)
 		b.is(err, drivers.ErrRejected)
-		// A write over the other transport may have succeeded.
+		// A write over another transport may have succeeded.
 		if b.Faults.ReadOnly(false); errors.Is(err, drivers.ErrPartial) {
 			b.revert(p, tok)
 		}
@@ -565,8 +566,8 @@ var cases = []testCase{
 		if took := time.Since(began); took > patience/2 {
 			b.Errorf("took %s", took)
 		}
-		// The last call may begin just before its deadline and be carried out
-		// after it; it must be possible to revert what it did.
+		// The last call may begin just before its deadline and execute after it; its effect must
+		// still be revertible.
 		b.Faults.Clear()
 		if tok != nil {
 			b.revert(p, tok)

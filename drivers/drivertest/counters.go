@@ -12,15 +12,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// counted are the metrics that the cases try on a device.
+// counted lists the metrics that the cases try on a device.
 var counted = []drivers.Metric{
 	drivers.PFCRx, drivers.PFCTx, drivers.LinkPauseRx, drivers.QueuePackets, drivers.QueueBytes, drivers.QueueDrops, drivers.QueueMarked,
 	drivers.StormsDetected, drivers.StormsRestored, drivers.GroupDrops, drivers.HeadroomPeak, drivers.PauseRxTime,
 	drivers.FECCorrected, drivers.FECUncorrected, drivers.SymbolErrors, drivers.ErrorsRx, drivers.ErrorsTx,
 }
 
-// meter is a driver of a device that holds what is desired, two of its ports and
-// the lossless priority of them, which is the queue and the group as well.
+// meter returns a driver of a device in its desired state, two of its ports, and their lossless
+// priority, which is also the queue and the group.
 func (b *bench) meter() (m drivers.Meter, port, other string, priority int) {
 	b.Helper()
 	p := b.fresh()
@@ -45,7 +45,7 @@ func (b *bench) counters(m drivers.Meter, ports ...string) *drivers.Counters {
 	return c
 }
 
-// at returns the index of a metric's counter.
+// at returns the ID of a metric's counter.
 func at(m drivers.Metric, priority int) drivers.CounterID {
 	switch m {
 	case drivers.LinkPauseRx, drivers.FECCorrected, drivers.FECUncorrected, drivers.SymbolErrors, drivers.ErrorsRx, drivers.ErrorsTx:
@@ -56,7 +56,7 @@ func at(m drivers.Metric, priority int) drivers.CounterID {
 
 func counts(d *Device) bool { return d.Count != nil }
 
-// counterCases are the cases of [drivers.Meter] and [drivers.Saver].
+// counterCases lists the cases for [drivers.Meter] and [drivers.Saver].
 var counterCases = []testCase{
 	{name: "counters are what the device counts", needs: counts, run: func(b *bench) {
 		m, port, other, prio := b.meter()
@@ -125,7 +125,7 @@ var counterCases = []testCase{
 		m, _, _, _ := b.meter()
 		if b.Faults.TruncateAnswers != nil {
 			b.Faults.TruncateAnswers(true)
-			// Half an answer may hold whole counters; it never holds wrong ones.
+			// A truncated response may contain complete counters, but never wrong ones.
 			if c, err := m.Counters(b.ctx, nil); err == nil {
 				for port, p := range c.Ports {
 					for id, n := range p {

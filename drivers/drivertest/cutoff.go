@@ -10,31 +10,32 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
-// runs are the runs of a case, one process each, as a journal remembers them.
+// runs simulates the runs of a case in separate processes, with what a journal would remember.
 type runs struct {
 	*bench
-	was  []byte            // the state before all of them
+	was  []byte            // state before the first run
 	down map[string]string // ports that a run has left down
-	// first is the plan of the first, in which some changes may be blocked.
+	// first is the plan of the first run, in which some changes may be blocked.
 	first *drivers.Steps
 }
 
-// runsOf begins a case.
+// runsOf starts a case.
 func runsOf(b *bench) *runs {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.Context(), 20*patience) // for many runs
+	ctx, cancel := context.WithTimeout(b.Context(), 20*patience) // time for many runs
 	b.Cleanup(cancel)
 	b.ctx = ctx
 	return &runs{b, b.State(), map[string]string{}, b.plan(b.open()).steps}
 }
 
-// points are those of n at which a run is cut off: all at night, else two by chance.
+// points chooses the steps out of n at which a run is interrupted: all at night, otherwise two at
+// random.
 func (r *runs) points(n int) []int {
 	all := rand.Perm(n)
 	return all[:min(n, sharedtest.Sized(2, n))]
 }
 
-// open makes the driver of a process that knows what the earlier ones have left.
+// open creates a driver in a new process that knows the leftovers of earlier runs.
 func (r *runs) open() drivers.Driver {
 	r.Helper()
 	d := r.bench.open()
@@ -58,8 +59,8 @@ func (r *runs) open() drivers.Driver {
 	return d
 }
 
-// crash carries an apply out up to a step and leaves the driver as a process does that is
-// killed there: nothing is cleared up. It returns the undo record that the run has kept.
+// crash executes an apply up to a step and then abandons the driver like a killed process:
+// nothing is cleaned up. It returns the undo record that the run stored.
 func (r *runs) crash(step int) (kept *drivers.Token) {
 	r.Helper()
 	p := r.plan(r.open())
@@ -80,8 +81,8 @@ func (r *runs) crash(step int) (kept *drivers.Token) {
 	return kept
 }
 
-// finish brings a device on which a run was cut off as desired, and reverts that: the
-// device is as it was before the run that was cut off.
+// finish brings a device with an interrupted run to the desired state and reverts that. The
+// device must then be as before the interrupted run.
 func (r *runs) finish(kept *drivers.Token) {
 	r.Helper()
 	p := r.plan(r.open())
@@ -100,7 +101,7 @@ func (r *runs) finish(kept *drivers.Token) {
 	r.same("both reverted", r.was)
 }
 
-// cutOffAndFinished cuts an apply off before each of its steps.
+// cutOffAndFinished interrupts an apply before each of its steps.
 func cutOffAndFinished(b *bench) {
 	r := runsOf(b)
 	steps := len(r.first.Items)
@@ -112,10 +113,10 @@ func cutOffAndFinished(b *bench) {
 	}
 }
 
-// revertCutOff cuts a revert off at each of its requests.
+// revertCutOff interrupts a revert at each of its requests.
 func revertCutOff(b *bench) {
 	r := runsOf(b)
-	// reverted applies, and reverts up to a request; 0 is to the end.
+	// reverted applies, and reverts up to request at; 0 reverts completely.
 	reverted := func(at int) (tok *drivers.Token, requests int, err error) {
 		p := r.plan(r.open())
 		tok = b.mustApply(p)

@@ -1,11 +1,9 @@
-// Package drivertest is the suite that every driver passes, whatever it
-// drives: what Apply, Revert and the readers promise in package drivers,
-// tried against a device that misbehaves on demand.
+// Package drivertest is the test suite for all drivers: it checks what package drivers requires
+// of Apply, Revert and the readers, on a device that misbehaves on demand.
 //
-// A driver's test describes its simulated device in a [Fixture] and calls
-// [Run]. Do not put anything of one operating system here: what a device
-// cannot be made to do is a nil function, and the cases that need it are
-// skipped by name.
+// A driver's test describes its simulated device in a [Fixture] and calls [Run]. Do not put
+// anything specific to one operating system here: if a device cannot be made to do something, the
+// function is nil and the cases that need it are skipped by name.
 package drivertest
 
 import (
@@ -29,30 +27,27 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// Fixture makes devices.
+// Fixture creates devices.
 type Fixture struct {
-	// New makes a running device that is not as desired, and stops it when t
-	// ends.
+	// New creates a running device that differs from its desired state, and stops it when t ends.
 	New func(t *testing.T, o Options) *Device
-	// Only names the cases to run; nil is all. A driver passes all of them on
-	// some device, and may repeat a few on many.
+	// Only names the cases to run; nil runs all. A driver passes all cases on some device, and
+	// may repeat a few on many.
 	Only []string
-	// Not are the cases that do not apply to the device at all, each with the
-	// reason.
+	// Not maps the cases that do not apply to the device to the reason.
 	Not map[string]string
 }
 
 // Options select a device.
 type Options struct {
-	// Slow is a device that takes longer to write than its driver waits for
-	// an answer.
+	// Slow requests a device that takes longer to write than its driver waits for a response.
 	Slow bool
-	// Listen and Dial are the network of the test.
+	// Listen and Dial are the test's network.
 	Listen sim.ListenFunc
 	Dial   netx.Dialer
 }
 
-// Networked returns the options with a network in memory, unless they have one.
+// Networked returns the options with an in-memory network, unless they have one.
 func (o Options) Networked() Options {
 	if o.Dial == nil {
 		network := memnet.New(1)
@@ -61,44 +56,42 @@ func (o Options) Networked() Options {
 	return o
 }
 
-// Device is one simulated device under test. Funcs that are nil are things
-// that it cannot do.
+// Device is one simulated device under test. A nil function means that the device cannot do that.
 type Device struct {
-	// Desired needs several steps and takes ports down.
+	// Desired needs several steps and shuts ports down.
 	Desired drivers.Desired
 	Policy  drivers.Policy
-	// Open makes a driver. It is closed when the test ends.
+	// Open creates a driver, which is closed when the test ends.
 	Open func() drivers.Driver
-	// OpenWrongPassword makes one whose password the device refuses.
+	// OpenWrongPassword creates a driver whose password the device rejects.
 	OpenWrongPassword func() drivers.Driver
-	// State is everything that the device holds, in a canonical form.
+	// State returns everything that the device has configured, in a canonical form.
 	State func() []byte
-	// Startup is what the device will hold after a restart, likewise.
+	// Startup returns the state after a restart, in the same form.
 	Startup func() []byte
-	// Requests counts the requests to write that reached the device.
+	// Requests counts the write requests that reached the device.
 	Requests func() int
-	// Flaps counts, by port, how often it went down and up again.
+	// Flaps counts how often each port went down and up again.
 	Flaps func() map[string]int
-	// BeforeWrite has fn called before each request changes anything.
+	// BeforeWrite makes the device call fn before each request changes anything.
 	BeforeWrite func(fn func())
 	// Down lists the ports that are down.
 	Down func() []string
 
-	// Marked reports whether the device shows that a run is at work, or was.
+	// Marked reports whether the device shows that a run is or was in progress.
 	Marked  func() bool
 	Restart func() error
-	// AddForeign puts objects of other owners on the device, of kinds that the
-	// driver writes as well; HasForeign says whether all are there unchanged.
+	// AddForeign adds objects of other owners to the device, of kinds that the driver also
+	// writes; HasForeign reports whether all of them are still there unchanged.
 	AddForeign func()
 	HasForeign func() bool
-	// AddUnknown puts something there that the model has no place for.
+	// AddUnknown adds configuration that the model cannot represent.
 	AddUnknown func()
-	// ChangeManaged and ChangeForeign are another writer at work.
+	// ChangeManaged and ChangeForeign simulate changes by another user.
 	ChangeManaged, ChangeForeign func()
 
-	// Count sets what a port counts, and says whether the device counts that;
-	// ResetCounters sets all to 0, HoldCounters has the device show what it
-	// showed.
+	// Count sets a counter of a port, and reports whether the device has it. ResetCounters sets
+	// all counters to 0. HoldCounters makes the device keep showing the current values.
 	Count         func(port string, index int, m drivers.Metric, n uint64) bool
 	ResetCounters func()
 	HoldCounters  func(bool)
@@ -106,18 +99,18 @@ type Device struct {
 	Faults Faults
 }
 
-// Faults make a device misbehave. Those of a write concern the next one.
+// Faults make a device misbehave. Faults of a write affect the next write.
 type Faults struct {
-	Reject         func() // refused, nothing done
-	DropBefore     func() // connection cut, nothing done
-	DropAfter      func() // done, then the connection cut
-	FailAfterApply func() // done, answered as failed
-	FailHalfWay    func() // part of it done, answered as failed
-	RestartInside  func() // the device restarts in the middle
-	// GiveUp answers as timed out, and does the work a moment later.
+	Reject         func() // refuse without any effect
+	DropBefore     func() // cut the connection before executing
+	DropAfter      func() // execute, then cut the connection
+	FailAfterApply func() // execute, then report failure
+	FailHalfWay    func() // execute a part, then report failure
+	RestartInside  func() // restart the device in the middle
+	// GiveUp reports a timeout and executes the write a moment later.
 	GiveUp func()
 
-	Delay            func(time.Duration) // before every answer
+	Delay            func(time.Duration) // before every response
 	ReadOnly         func(bool)
 	TruncateAnswers  func(bool)
 	WrongCertificate func(bool)
@@ -126,11 +119,11 @@ type Faults struct {
 	Clear            func()
 }
 
-// patience bounds a case; it is virtual time, in which slow devices work for minutes.
+// patience limits a case, in virtual time, in which slow devices work for minutes.
 const patience = time.Hour
 
-// Run runs the cases, each on a device of its own, in the virtual time of testing/synctest
-// and over a network in memory.
+// Run runs each case on a new device, in the virtual time of testing/synctest and over an
+// in-memory network.
 func Run(t *testing.T, f Fixture) {
 	known := map[string]bool{}
 	for _, c := range slices.Concat(cases, counterCases) {
@@ -174,7 +167,7 @@ func (c testCase) try(t *testing.T, f Fixture) {
 	c.run(&bench{T: t, Device: d, ctx: ctx, wire: w})
 }
 
-// bench is one case at work.
+// bench is one running case.
 type bench struct {
 	*testing.T
 	*Device
@@ -192,7 +185,7 @@ func (b *bench) open() drivers.Driver {
 	return d
 }
 
-// planned is a driver with the plan it just made.
+// planned is a driver with the plan that it has just made.
 type planned struct {
 	drivers.Driver
 	snap  *drivers.Snapshot
@@ -247,8 +240,8 @@ func (b *bench) mustApply(p planned) *drivers.Token {
 	return tok
 }
 
-// settled fails the test unless a new plan has nothing to do: what is left is
-// blocked, and was blocked before.
+// settled fails the test unless a new plan has nothing to do except changes that were already
+// blocked before.
 func (b *bench) settled(d drivers.Driver, before *drivers.Steps) {
 	b.Helper()
 	p := b.plan(d)
@@ -288,7 +281,7 @@ func (b *bench) revert(d drivers.Driver, tok *drivers.Token) {
 	}
 }
 
-// is reports which sentinel an error wraps, checking that it is wanted.
+// is fails the test unless an error wraps one of the wanted errors.
 func (b *bench) is(err error, want ...error) {
 	b.Helper()
 	if err == nil {
@@ -310,7 +303,7 @@ func (b *bench) isNot(err, unwanted error) {
 	}
 }
 
-// later is what another process has of a token: its JSON.
+// later returns a token as another process reads it, from its JSON.
 func (b *bench) later(tok *drivers.Token) *drivers.Token {
 	b.Helper()
 	raw, err := json.Marshal(tok)
@@ -324,8 +317,8 @@ func (b *bench) later(tok *drivers.Token) *drivers.Token {
 	return &out
 }
 
-// Check is [rapid.Check] inside a bubble of testing/synctest, where no test may ask for its
-// deadline.
+// Check is [rapid.Check] for use inside a bubble of testing/synctest, where a test must not ask
+// for its deadline.
 func Check(t *testing.T, prop func(*rapid.T)) {
 	t.Helper()
 	rapid.Check(struct{ rapid.TB }{t}, prop)

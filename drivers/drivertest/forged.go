@@ -8,9 +8,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 )
 
-// Forged is an apply in force on a switch that is set by command lines, and what
-// its undo record cannot hold. A journal is a file: what Apply does not make
-// types nothing.
+// Forged describes an active apply on a line-configured switch, and texts that its undo record
+// cannot contain. A journal is a file that anyone may edit, so a record that Apply did not create
+// must not be typed.
 type Forged struct {
 	Driver interface {
 		drivers.Driver
@@ -18,17 +18,17 @@ type Forged struct {
 	}
 	Token   *drivers.Token
 	Managed func(port string) bool
-	State   func() string // the configuration of the switch
-	// Settings are JSON, of the edit and of what undoes it.
+	State   func() string // returns the configuration of the switch
+	// Settings lists invalid settings in JSON, for the edit and for the undo.
 	Settings []string
-	// Key is where the record has the name of what the run keeps on the switch;
-	// Names are no such names.
+	// Key is the field of the record that names what the run keeps on the switch; Names lists
+	// invalid names.
 	Key   string
 	Names []string
 }
 
-// Run checks that each forged record is refused, with its place, and that the
-// true one is carried out.
+// Run checks that each forged record is refused, with its position, and that the true record is
+// executed.
 func (f Forged) Run(t *testing.T) {
 	d, tok := f.Driver, f.Token
 	if _, err := d.CheckUndo(tok, f.Managed); err != nil {

@@ -27,10 +27,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// Password is that of the accounts of the tests.
+// Password is the password of the test accounts.
 const Password = "s3cr3t-of-the-lab"
 
-// Identity is shared by all switches of the tests: keys take time to make.
+// Identity is shared by all test switches, because creating keys takes time.
 var Identity = sync.OnceValue(func() (id struct {
 	TLS *tls.Config
 	CA  []byte
@@ -46,9 +46,8 @@ var Identity = sync.OnceValue(func() (id struct {
 	return id
 })
 
-// Fabric is an intent of one switch with two hosts and two uplinks; the other
-// switch is there for the links. cnp is the priority of that class; parts of the
-// text are replaced: old, new, old, new.
+// Fabric returns an intent with switch sw1, two hosts and two uplinks to another switch. cnp is
+// the priority of that class. replace lists replacements in the text: old, new, old, new.
 func Fabric(system, cnp string, ports []string, replace ...string) string {
 	text := `apiVersion: roce-fabric/v1
 kind: Fabric
@@ -74,7 +73,7 @@ links:
 	return strings.NewReplacer(replace...).Replace(text)
 }
 
-// lineSwitch is a simulated switch that is set by command lines.
+// lineSwitch is a simulated switch that is configured by command lines.
 type lineSwitch interface {
 	Start() error
 	Close() error
@@ -92,7 +91,7 @@ type lineSwitch interface {
 	Counters() *sim.Tally
 }
 
-// LineBox is one such switch with the intent that it is to carry out.
+// LineBox is one simulated switch and its intent.
 type LineBox[D drivers.Driver] struct {
 	T       testing.TB
 	Target  drivers.Target
@@ -104,20 +103,20 @@ type LineBox[D drivers.Driver] struct {
 	dial netx.Dialer
 }
 
-// LineOptions make a [LineBox].
+// LineOptions configures a [LineBox].
 type LineOptions[D drivers.Driver] struct {
 	Options
 	System string
 	Fit    func(*qos.Device)
 	Intent string
 	Ports  []string
-	Setup  string // configured before the driver comes
-	// Password is that of the login; "" is the right one.
+	Setup  string // configured before the driver connects
+	// Password is the login password; "" is the right one.
 	Password string
 	Open     func(testing.TB, drivers.Target) D
 }
 
-// NewLineBox starts a switch, and makes it reachable over SSH.
+// NewLineBox starts a switch that is reachable over SSH.
 func NewLineBox[D drivers.Driver](t testing.TB, s lineSwitch, o LineOptions[D]) *LineBox[D] {
 	t.Helper()
 	if err := s.Start(); err != nil {
@@ -138,7 +137,7 @@ func NewLineBox[D drivers.Driver](t testing.TB, s lineSwitch, o LineOptions[D]) 
 	return b
 }
 
-// File writes a file for the length of the test.
+// File writes a file that is removed after the test.
 func (b *LineBox[D]) File(name string, content []byte) string {
 	b.T.Helper()
 	file := filepath.Join(b.T.TempDir(), name)
@@ -148,22 +147,22 @@ func (b *LineBox[D]) File(name string, content []byte) string {
 	return file
 }
 
-// GNMI is how the gNMI server is reached at an address.
+// GNMI returns the settings for connecting to the gNMI server at an address.
 func (b *LineBox[D]) GNMI(addr string) gnmi.Config {
 	b.T.Helper()
 	return gnmi.Config{Address: addr, Username: "admin", Password: secret.Secret(Password), TLS: gnmi.TLS{CAFile: b.File("ca.pem", b.sim.CAPEM())}, Dial: b.dial}
 }
 
-// Open makes a driver of the switch.
+// Open creates a driver of the switch.
 func (b *LineBox[D]) Open() D { return b.OpenAs(b.Target) }
 
-// OpenAs makes a driver of a target.
+// OpenAs creates a driver of a target.
 func (b *LineBox[D]) OpenAs(target drivers.Target) D {
 	b.T.Helper()
 	return b.open(target)
 }
 
-// Set configures the switch as another user does.
+// Set configures the switch as another user.
 func (b *LineBox[D]) Set(lines string) {
 	b.T.Helper()
 	if err := b.sim.Configure(lines); err != nil {
@@ -171,10 +170,10 @@ func (b *LineBox[D]) Set(lines string) {
 	}
 }
 
-// State is what the switch holds.
+// State returns the running configuration.
 func (b *LineBox[D]) State() string { return string(withoutComments(b.sim.Running())) }
 
-// Saved is what the switch holds after a restart.
+// Saved returns the startup configuration.
 func (b *LineBox[D]) Saved() string { return string(withoutComments(b.sim.Startup())) }
 
 // PortsDown lists the Ethernet ports that are shut down.
@@ -182,20 +181,20 @@ func (b *LineBox[D]) PortsDown() []string {
 	return slices.DeleteFunc(b.sim.Down(), func(p string) bool { return !strings.HasPrefix(p, "Ethernet") })
 }
 
-// Plan makes a plan.
+// Plan reads the switch and makes a plan.
 func (b *LineBox[D]) Plan(d D) (*drivers.Snapshot, *drivers.Steps) {
 	b.T.Helper()
 	return planOf(b.T, d, b.Desired, b.Policy)
 }
 
-// Try plans and applies.
+// Try makes a plan and applies it.
 func (b *LineBox[D]) Try(d D) (*drivers.Token, error) {
 	b.T.Helper()
 	snap, st := b.Plan(d)
 	return d.Apply(context.Background(), snap, st, drivers.ApplyOptions{ID: "test"})
 }
 
-// Apply plans and applies, and fails the test where that fails.
+// Apply makes a plan and applies it, and fails the test if that fails.
 func (b *LineBox[D]) Apply(d D) *drivers.Token {
 	b.T.Helper()
 	tok, err := b.Try(d)
@@ -205,14 +204,14 @@ func (b *LineBox[D]) Apply(d D) *drivers.Token {
 	return tok
 }
 
-// Settled fails the test where a new plan has something to do.
+// Settled fails the test if a new plan has something to do.
 func (b *LineBox[D]) Settled(d D) {
 	b.T.Helper()
 	_, st := b.Plan(d)
 	settled(b.T, st)
 }
 
-// Colleague is another user's shell on the switch.
+// Colleague returns another user's shell on the switch.
 func (b *LineBox[D]) Colleague(p *ssh.Platform) *ssh.Network {
 	b.T.Helper()
 	c, err := ssh.Dial(b.T.Context(), *b.Target.SSH)
@@ -228,7 +227,7 @@ func (b *LineBox[D]) Colleague(p *ssh.Platform) *ssh.Network {
 	return n
 }
 
-// Find returns the change of a plan at a path; nil for none.
+// Find returns the change at a path of a plan; nil if there is none.
 func Find(st *drivers.Steps, path string) *qos.Change {
 	for i, c := range st.Changes {
 		if c.Path() == path {
@@ -238,7 +237,7 @@ func Find(st *drivers.Steps, path string) *qos.Change {
 	return nil
 }
 
-// HasLines reports whether the switch has all the lines of a text.
+// HasLines reports whether the switch has all lines of a text.
 func (b *LineBox[D]) HasLines(text string) bool {
 	have := b.sim.Running()
 	for l := range strings.Lines(text) {
@@ -250,21 +249,21 @@ func (b *LineBox[D]) HasLines(text string) bool {
 	return true
 }
 
-// tallied are the counters of a switch, by what they are to the driver.
+// tallied maps the driver's metrics to the simulator's counters.
 var tallied = map[drivers.Metric]string{
 	drivers.PFCRx: sim.PFCRx, drivers.PFCTx: sim.PFCTx, drivers.QueuePackets: sim.TxPkts, drivers.QueueBytes: sim.TxOctets, drivers.QueueDrops: sim.DropPkts,
 	drivers.StormsDetected: sim.WDStuck, drivers.StormsRestored: sim.WDRecovery,
 }
 
-// GiveUp leaves the next write unanswered; it is done a moment later.
+// GiveUp leaves the next write unanswered; the switch executes it a moment later.
 func GiveUp(f *cli.Faults) {
 	release := make(chan struct{})
 	f.GiveUp(release)
 	time.AfterFunc(5*time.Second, func() { close(release) })
 }
 
-// Device describes the switch to the suite, with the faults that all have; lines
-// of other owners are there with foreign.
+// Device describes the switch to the suite, with the faults common to all switches; foreign holds
+// lines of other owners.
 func (b *LineBox[D]) Device(f *cli.Faults, foreign string) *Device {
 	return &Device{
 		Desired: b.Desired, Policy: b.Policy,
@@ -304,17 +303,16 @@ func (b *LineBox[D]) Device(f *cli.Faults, foreign string) *Device {
 	}
 }
 
-// saver is a driver that keeps what runs, and says what is not saved.
+// saver is a driver that keeps changes and reports unsaved ones.
 type saver interface {
 	drivers.Driver
 	drivers.Keeper
 	drivers.Saver
 }
 
-// KeepSaves checks that a run saves what an earlier one has confirmed and not
-// saved, and nothing that others have not saved, but for the ports of the intent;
-// a port that was shut by hand is not saved as one. confirm ends the timer of an
-// apply. It returns what a new driver keeps.
+// KeepSaves checks that a run saves changes that an earlier run confirmed but did not save. It
+// must not save changes of other users, except on ports of the intent, or the state of a port
+// that was shut by hand. confirm stops the timer of an apply. keep calls Keep on a new driver.
 func KeepSaves[D saver](b *LineBox[D], confirm func(d D, tok *drivers.Token) error, theirs, managed string) (keep func() (bool, error)) {
 	b.T.Helper()
 	d := b.Open()
@@ -346,8 +344,7 @@ func KeepSaves[D saver](b *LineBox[D], confirm func(d D, tok *drivers.Token) err
 	return keep
 }
 
-// NamesUnsaved checks that what is not saved is named by section, without what it
-// holds.
+// NamesUnsaved checks that Unsaved names the unsaved sections without their content.
 func NamesUnsaved[D saver](b *LineBox[D], d D, lines string, want ...string) {
 	b.T.Helper()
 	if list, err := d.Unsaved(context.Background()); err != nil || list != nil {
@@ -359,9 +356,8 @@ func NamesUnsaved[D saver](b *LineBox[D], d D, lines string, want ...string) {
 	}
 }
 
-// Reverts applies to any switch, perhaps confirms, and reverts: in between
-// nothing is left to do but what was blocked, and afterwards same finds the state
-// that was.
+// Reverts applies to any switch, confirms at random, and reverts. After the apply, only blocked
+// changes may be left; after the revert, same compares the state with the original one.
 func Reverts[D drivers.Driver](rt *rapid.T, b *LineBox[D], same func(was, is string) string) {
 	was, ctx := b.State(), context.Background()
 	fail := func(format string, args ...any) {
@@ -401,15 +397,15 @@ func Reverts[D drivers.Driver](rt *rapid.T, b *LineBox[D], same func(was, is str
 	}
 }
 
-// Far is a network that needs a time from one end to the other and back.
+// Far returns options with a network of the given round-trip time.
 func Far(roundTrip time.Duration) Options {
 	network := memnet.New(1)
 	far := network.Client(func(p memnet.Piece) memnet.Fate { return memnet.Fate{Pass: len(p.Data), Wait: roundTrip / 2} })
 	return Options{Listen: network.Listen, Dial: far.Dial}
 }
 
-// ApplyFar applies many lines to a switch that is far away, once the driver has logged
-// in, within so many round trips.
+// ApplyFar checks that an apply of many lines to a distant switch takes at most the given number
+// of round trips, once the driver is logged in.
 func ApplyFar[D drivers.Driver](t *testing.T, box func(testing.TB, Options) *LineBox[D], lines, trips int) {
 	synctest.Test(t, func(t *testing.T) {
 		const roundTrip = time.Second
@@ -427,7 +423,7 @@ func ApplyFar[D drivers.Driver](t *testing.T, box func(testing.TB, Options) *Lin
 	})
 }
 
-// BenchmarkFar measures how long such an apply takes.
+// BenchmarkFar measures the duration of such an apply.
 func BenchmarkFar[D drivers.Driver](b *testing.B, box func(testing.TB, Options) *LineBox[D]) {
 	for _, roundTrip := range []time.Duration{20 * time.Millisecond, 200 * time.Millisecond} {
 		b.Run(roundTrip.String(), func(b *testing.B) {

@@ -10,12 +10,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/memnet"
 )
 
-// wire counts the pieces that pass between a driver and its device, and loses all from one on.
+// wire counts the pieces of data that pass between a driver and its device, and can lose all from
+// a certain piece on.
 type wire struct {
 	mu     sync.Mutex
 	passed int
-	lost   int  // from this piece on, unless it is 0
-	dials  bool // connections are opened all the same
+	lost   int  // first piece that is lost; 0 for none
+	dials  bool // connections are still accepted
 }
 
 func (w *wire) fate(p memnet.Piece) memnet.Fate {
@@ -29,7 +30,7 @@ func (w *wire) fate(p memnet.Piece) memnet.Fate {
 	return memnet.Fate{Pass: len(p.Data)}
 }
 
-// cut loses everything after n more pieces; 0 ends that.
+// cut loses everything after n more pieces; 0 stops losing.
 func (w *wire) cut(n int, dials bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -45,12 +46,12 @@ func (w *wire) count() int {
 	return w.passed
 }
 
-// mostSilence bounds a call on a device that answers nothing any more: 30 s for the request
-// that is under way, and the time to look once more at what became of it.
+// mostSilence limits a call on a device that no longer responds: 30 s for the pending request,
+// plus the time for another read to determine its result.
 const mostSilence = 105 * time.Second
 
-// fallsSilent has a device fall silent at any time of a run. Each call ends soon, and the
-// run can be reverted once the device answers again.
+// fallsSilent makes a device fall silent at every point of a run. Each call must end soon, and
+// the run must be revertible once the device responds again.
 func fallsSilent(b *bench) {
 	was := b.State()
 	at, began := 0, b.wire.count()

@@ -10,9 +10,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 )
 
-// Trusted returns an error unless a driver takes the steps and the undo record
-// that it made for what is desired when they come back from a
-// file.
+// Trusted returns an error unless a driver accepts its own steps and undo record when they come
+// back from a file.
 func Trusted(d drivers.Driver, desired drivers.Desired, st *drivers.Steps, tok *drivers.Token) error {
 	c, ok := d.(drivers.Checker)
 	if !ok {
@@ -38,9 +37,9 @@ func Trusted(d drivers.Driver, desired drivers.Desired, st *drivers.Steps, tok *
 	return nil
 }
 
-// Repeatable returns an error unless planning the same state again gives the
-// plan first, byte for byte: a saved plan is compared with one that is made at
-// its apply. It plans several times, because the order of a map is random.
+// Repeatable returns an error unless planning the same state again gives exactly the same plan,
+// because a saved plan is compared with a new one when it is applied. It plans several times,
+// because map iteration order is random.
 func Repeatable(first *drivers.Steps, plan func() (*drivers.Steps, error)) error {
 	want, err := json.MarshalIndent(first, "", " ")
 	if err != nil {
@@ -62,7 +61,7 @@ func Repeatable(first *drivers.Steps, plan func() (*drivers.Steps, error)) error
 	return nil
 }
 
-// again writes a value as JSON and reads it.
+// again encodes a value as JSON and decodes it.
 func again(v, into any) error {
 	b, err := json.Marshal(v)
 	if err != nil {

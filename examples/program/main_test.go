@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 )
 
-// pod is a fabric of two switches, at the addresses and with the CA that are put in.
+// pod is a fabric of two switches, with placeholders for their addresses and the CA.
 const pod = `
 apiVersion: roce-fabric/v1
 kind: Fabric
@@ -30,7 +30,7 @@ credentials:
   switches: {username: env:FABRIC_USER, password: env:FABRIC_PASSWORD, tls: {ca: %s}}
 `
 
-// The program is built and run, against switches as they were delivered.
+// TestProgram builds the program and runs it against switches in factory state.
 func TestProgram(t *testing.T) {
 	dir := t.TempDir()
 	f, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(fmt.Sprintf(pod, "192.0.2.1", "192.0.2.2", "ca.pem"))})
