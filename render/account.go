@@ -30,13 +30,13 @@ type Line struct {
 // Fate tells what an import does with a line of a configuration.
 type Fate string
 
-// The fates. Decoders use only the first four; they mark a line Represented if its value is in
-// the model. [Settle] then decides whether the intent states that value as well.
+// Fates of a line. Decoders use only the first four; they mark a line Represented if its value
+// is in the model. [Settle] then decides whether the intent states that value as well.
 const (
 	Represented Fate = "represented"
-	Default     Fate = "default"        // it states what holds without it
+	Default     Fate = "default"        // it states the default
 	Inert       Fate = "inert"          // it does nothing on the switch
-	Unknown     Fate = "not understood" // it stays as it is
+	Unknown     Fate = "not understood" // its meaning is not known; it stays unchanged
 	Left        Fate = "left alone"     // the intent does not set it
 	Differs     Fate = "would change"   // the intent sets another value
 )

@@ -336,8 +336,8 @@ func (b *builder) groups(p *intent.Port, out *qos.Port) {
 }
 
 // CableRow returns the cable length to configure. If the switch looks headroom up in a table, it
-// is the next longer one in the table; otherwise the length in whole metres. A length beyond the
-// table is rounded up as well, and has no row.
+// is the shortest one in the table that covers the cable; otherwise the length in whole metres.
+// A length beyond the table is rounded up as well, and has no row.
 func CableRow(m *catalog.Model, dynamic bool, speed units.Rate, cable units.Length) units.Length {
 	if m != nil && !dynamic {
 		if row, ok := m.NextCable(speed, cable); ok {

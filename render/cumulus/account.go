@@ -117,7 +117,7 @@ func (a *accountant) effect(l *render.Line, paths []Path) {
 			}
 		}
 		if len(ports) == 0 {
-			if first[2] == "link" { // another interface's
+			if first[2] == "link" { // the interface is not a port
 				l.Fate, l.Ports = render.Represented, []string{first[1]}
 				return
 			}

@@ -539,7 +539,7 @@ func (p *planner) editProfile(family, name string, g *group, fill func(string, *
 	})
 }
 
-// restrict returns have reduced to the values that want manages.
+// restrict returns a copy of have that has only the values that want manages.
 func restrict(have, want *qos.Port) *qos.Port {
 	out := *want
 	out.Trust, out.PFC, out.Cable = have.Trust, have.PFC, have.Cable
@@ -650,7 +650,7 @@ func (p *planner) fillMapping(port string, want *qos.Port) *Node {
 	return n
 }
 
-// overlay copies the managed entries of from to to.
+// overlay copies the managed entries of from over the entries of to.
 func overlay(to, from []int8) {
 	for i, v := range from {
 		if v >= 0 {

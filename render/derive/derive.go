@@ -29,7 +29,7 @@ import (
 type Input struct {
 	Name     string
 	Switches []Switch
-	// Hosts lists hosts of which more than links is known. Hosts that only links name are added.
+	// Hosts lists hosts known from more than their links. Hosts that only links name are added.
 	Hosts []Host
 	// Cables lists links known from other sources. They take precedence over LLDP.
 	Cables []Cable

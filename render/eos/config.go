@@ -51,7 +51,7 @@ type parser struct {
 	// raw is the line whose text block is being read; nil outside a text block.
 	raw *Line
 	// section is the last interface or profile, queue the last queue; they take lines without
-	// indentation. closed is set once a "!" has been read.
+	// indentation. closed is set once a "!", or a prompt outside the section, has been read.
 	section, queue *frame
 	closed         bool
 }

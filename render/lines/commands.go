@@ -62,8 +62,8 @@ type typist struct {
 	old, now *Tree
 }
 
-// section returns the commands that turn section was into section is; nil stands for a section
-// that does not exist.
+// section returns the commands that change a section from was to is; either is nil if the
+// section does not exist then.
 func (t typist) section(was, is *block) []string {
 	some := cmp.Or(is, was)
 	switch {
@@ -84,7 +84,7 @@ func inBlock(header string, lines []string) []string {
 	return append(append([]string{header}, lines...), "exit")
 }
 
-// changes returns the commands that turn the lines of block was into those of block is: removals
+// changes returns the commands that change the lines of a block from was to is: removals
 // first, or in the order of the system if it has one. If only is not nil, it selects the keys.
 func (t typist) changes(was, is *block, only map[string]bool) []string {
 	take, give := t.takeGive(was, is, only)
@@ -132,7 +132,7 @@ func (t typist) takeGive(was, is *block, only map[string]bool) (take, give []str
 	return take, give
 }
 
-// blocks returns the commands that turn the blocks of section was into those of section is.
+// blocks returns the commands that change the blocks of a section from was to is.
 // Within a [Ration], the lowest block gives up its share first, and the highest gets its share
 // first.
 func (t typist) blocks(was, is *block) []string {

@@ -37,7 +37,7 @@ func (c *Config) leaves() map[leaf]bool {
 
 // other returns the text of the sections and lines of c that are not among the lines in has.
 func (c *Config) other(has map[leaf]bool) string {
-	more := map[string]bool{} // sections of which has holds more lines
+	more := map[string]bool{} // sections in which has holds lines that c lacks
 	mine := c.leaves()
 	for at := range has {
 		if !mine[at] {

@@ -50,8 +50,8 @@ type Grammar struct {
 	// a key of the top level, are typed on a device that holds have. gone is set if the section
 	// is removed. No phase is above 15.
 	Phases func(have *Config) func(section, key string, gone bool) int
-	// Swap reports whether line was of a key must be removed before line is can be typed; nil if
-	// it never must.
+	// Swap reports whether the old line of a key (was) must be removed before the new one (is)
+	// is typed; nil if it never must.
 	Swap func(at Place, key, was, is string) bool
 	// Rations holds the places of blocks that share a limited amount: one block must give up its
 	// share before another can take it.

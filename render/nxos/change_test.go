@@ -116,7 +116,7 @@ func throughJSON(t *rapid.T, e Edit) Edit {
 	return out
 }
 
-// foreign returns a block that the edit changed although it belongs to others; "" if none.
+// foreign describes a block of others that the edit changed; "" if there is none.
 func foreign(old, now *Config) string {
 	text := func(c *Config) map[string]string {
 		out := map[string]string{}

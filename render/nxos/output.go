@@ -196,7 +196,7 @@ func (p *planner) writeECN(section, header string, e qos.ECN, theirs *Line) {
 		p.set(section, header, "afd", "")
 		p.set(section, header, keyWRED, "")
 	case theirs != nil:
-		// Keep marking that the model cannot express as it is written.
+		// Copy the marking line verbatim, as the model cannot express it.
 		key := keyWRED
 		if afd {
 			key = "afd"

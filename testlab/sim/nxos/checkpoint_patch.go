@@ -84,7 +84,8 @@ func (d *differ) recreated(from, to *cli.Block) map[*cli.Block]bool {
 	return again
 }
 
-// remove removes what is not in to, policies before the class-maps that they use.
+// remove removes everything in from that is not in to, policies before the class-maps that they
+// use.
 func (d *differ) remove(from, to *cli.Block, path []string, again map[*cli.Block]bool) {
 	// Bandwidth shares are removed first, so that their sum stays within its limit.
 	order := orderOf(from.Subs)
@@ -119,7 +120,7 @@ func isAttachment(key string) bool {
 	return slices.ContainsFunc(attachments, func(a attachment) bool { return a.key == key })
 }
 
-// add creates what is not in from.
+// add creates everything in to that is not in from.
 func (d *differ) add(from, to *cli.Block, path []string, again map[*cli.Block]bool) {
 	if from == nil {
 		from = &cli.Block{}
