@@ -247,5 +247,5 @@ func (c *Console) styler(w io.Writer) term.Styler {
 
 func terminal(w io.Writer) bool { return term.IsTerminal(term.File(w)) }
 
-// Text returns a writer of the result for people.
+// Text returns a [Text] that writes the result for people to Out.
 func (c *Console) Text() *Text { return &Text{W: c.Out, S: c.Styler()} }

@@ -36,7 +36,7 @@ type Report struct {
 	History []Round
 	// Alone is set if the configurations were checked without an intent.
 	Alone bool
-	// Findings are sorted by [validate.Sort].
+	// Findings are in the order of [validate.Sort].
 	Findings []validate.Finding
 }
 
@@ -121,7 +121,7 @@ func Validated(f *fleet.Fabric, found []validate.Finding, counted []gate.PortWin
 	}
 }
 
-// DeviceKind is a kind of device.
+// DeviceKind is the kind of a device.
 type DeviceKind = validate.DeviceKind
 
 // The device kinds.
@@ -141,7 +141,7 @@ const (
 	FromNowhere Source = "failed"  // the device could not be read
 )
 
-// Counts counts the findings.
+// Counts returns the number of findings by severity.
 func (r Report) Counts() validate.Counts { return validate.Count(r.Findings) }
 
 // Failed lists the devices that could not be read.
@@ -155,17 +155,17 @@ func (r Report) Failed() []Device {
 	return out
 }
 
-// Status is how a run ended, in a word.
+// Status is the result of a run.
 type Status string
 
 // The statuses, worst first.
 const (
-	Failing      Status = "failed"       // errors, a device that could not be read, or a window that proves nothing
-	Inconclusive Status = "inconclusive" // no errors, and something could not be judged
+	Failing      Status = "failed"       // errors, an unread device, or a window that proves nothing
+	Inconclusive Status = "inconclusive" // no errors, but something could not be checked
 	Passing      Status = "passed"
 )
 
-// Status says how the run ended.
+// Status returns the result of the run.
 func (r Report) Status() Status {
 	switch {
 	case validate.Worst(r.Findings) || len(r.Failed()) > 0 || validate.Inconclusive(r.Findings) != nil:
@@ -176,7 +176,8 @@ func (r Report) Status() Status {
 	return Passing
 }
 
-// Accepting is the advice how to accept what could not be judged; "" where that was all.
+// Accepting returns advice on how to suppress what could not be checked; "" unless the report is
+// inconclusive.
 func (r Report) Accepting() string {
 	var rules []string
 	for _, f := range r.Findings {
@@ -191,12 +192,12 @@ func (r Report) Accepting() string {
 	return "an intent that says 'suppress: [" + strings.Join(slices.Compact(rules), ", ") + "]' accepts what cannot be checked, and no fault"
 }
 
-// Passed reports whether no finding is an error, every device was read, and
-// nothing was left open.
+// Passed reports whether there are no errors, every device was read, and everything could be
+// checked.
 func (r Report) Passed() bool { return r.Status() == Passing }
 
-// Checks lists the checks that were made, by id: those that read something
-// that was looked at.
+// Checks lists, sorted by ID, the checks that were made: those that read something that the run
+// examined.
 func (r Report) Checks() []*validate.Check {
 	var read validate.Reads
 	for _, d := range r.Devices {
@@ -224,8 +225,8 @@ func (r Report) Checks() []*validate.Check {
 	})
 }
 
-// notMade are the devices that a check could not be made on, by id; "" is the
-// fabric.
+// notMade maps the ID of each check to the devices on which it could not be made; the device ""
+// stands for the fabric.
 func (r Report) notMade() map[string]map[string]bool {
 	out := map[string]map[string]bool{}
 	for _, f := range r.Findings {
@@ -239,8 +240,8 @@ func (r Report) notMade() map[string]map[string]bool {
 	return out
 }
 
-// nowhere reports whether a check could be made on none of the devices that it
-// looks at, or not on the fabric.
+// nowhere reports whether a check could be made neither on the fabric nor on any of its devices,
+// given those where it could not be made.
 func (r Report) nowhere(open map[string]bool) bool {
 	if open[""] || len(open) == 0 {
 		return open[""]
@@ -250,13 +251,14 @@ func (r Report) nowhere(open map[string]bool) bool {
 	})
 }
 
-// Verdict says in a sentence what was found where, and what it leaves open.
+// Verdict returns the result as a sentence, including what could not be checked.
 func (r Report) Verdict() string {
 	headline, separator, rest := r.headline()
 	return headline + separator + rest
 }
 
-// headline divides the verdict: what was found, and what was looked at and is left open.
+// headline returns the parts of the verdict: the findings, and what was examined or could not be
+// checked.
 func (r Report) headline() (headline, separator, rest string) {
 	c := r.Counts()
 	rest = r.looked()
@@ -264,7 +266,7 @@ func (r Report) headline() (headline, separator, rest string) {
 	if r.Command == "nic validate" {
 		subject, runs = "the NICs of "+r.Fabric, " run"
 	}
-	if c == (validate.Counts{Info: c.Info}) && r.Command != "check" { // nothing is open either
+	if c == (validate.Counts{Info: c.Info}) && r.Command != "check" { // nothing is left unchecked either
 		if r.Command == "validate" && r.compared() > 0 {
 			rest += ", and both ends of every link between them agree"
 		}
@@ -279,8 +281,8 @@ func (r Report) headline() (headline, separator, rest string) {
 	return subject + ": " + r.tally(), "; ", rest
 }
 
-// tally says how many findings of each kind there are, and what they come to where
-// the numbers do not say it.
+// tally counts the findings of each kind and adds a summary where the numbers alone do not show
+// the result.
 func (r Report) tally() string {
 	c := r.Counts()
 	var parts []string
@@ -319,7 +321,7 @@ func (r Report) tally() string {
 	return strings.Join(parts, ", ")
 }
 
-// compared counts the links whose ends are both on devices that were read.
+// compared counts the links whose two devices were both read.
 func (r Report) compared() int {
 	if r.Intent == nil {
 		return r.Links
@@ -337,8 +339,8 @@ func (r Report) compared() int {
 	return n
 }
 
-// looked says what was looked at: "3 switches, 4 links checked", or "2 of 3
-// switches and 4 hosts read".
+// looked describes what was examined: "3 switches, 4 links checked", or "2 of 3 switches and 4
+// hosts read".
 func (r Report) looked() string {
 	var all, read [2]int
 	for _, d := range r.Devices {

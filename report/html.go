@@ -16,7 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
-// assets are the page, its style and its script, which is in parts by meaning.
+// assets holds the HTML page, its style sheet and its script, which is split into several files.
 //
 //go:embed html/page.html html/style.css html/*.js
 var assets embed.FS

@@ -340,7 +340,7 @@ func (a *app) access() (*fleet.Access, error) {
 		return nil, err
 	}
 	a.Talk("lab: the devices of %s answer on loopback (%s)", f.Fabric, a.lab)
-	// Devices of a lab with no delays still need some time in estimates.
+	// Devices of a lab with time scale 0 still take some time, so Scale must not be 0.
 	out.At, out.Scale = f.At, max(f.TimeScale, 0.001)
 	return out, nil
 }

@@ -207,7 +207,7 @@ func (r *Reporter) Run(ctx context.Context) {
 	}
 }
 
-// write writes a report.
+// write writes a report to the Node.
 func (r *Reporter) write(ctx context.Context, want *report) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()

@@ -51,8 +51,8 @@ const patience = 2 * time.Minute
 // agents is the namespace of the agents.
 const agents = "roce-fabric-agent"
 
-// as returns the client of a Node's agent: it uses the token of the agent's Pod, which names the
-// Node, and the permissions from the chart.
+// as returns a client with the identity of a Node's agent: the service account of the chart, and
+// the name of the Node as in the token of the agent's Pod.
 func as(t *testing.T, r *rig.Rig, node string) client.Client {
 	t.Helper()
 	cfg := rest.CopyConfig(r.Config)

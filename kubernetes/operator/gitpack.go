@@ -112,7 +112,7 @@ func wantOf(have *packp.AdvRefs, src *v1alpha1.GitSource) (w want, _ error) {
 	return w, nil
 }
 
-// fetch fetches the objects.
+// fetch requests the objects and returns them in a memory storage.
 func (w *want) fetch(ctx context.Context, server gitServer, can *capability.List) (*memory.Storage, error) {
 	for _, c := range []capability.Capability{capability.MultiACK, capability.MultiACKDetailed, capability.ThinPack} {
 		can.Delete(c) // useful only to clients that already have objects

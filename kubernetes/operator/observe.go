@@ -63,8 +63,8 @@ func stateOf(o client.Object) v1alpha1.DeviceState {
 }
 
 // observe compares the readings of the devices with each other: both ends of each link, roles,
-// and pause cycles. It reports nothing else for a device that has not been read since the intent
-// changed or a run ended.
+// and pause cycles. It reports no findings until every device has been read since the intent
+// last changed and the last run ended.
 func (r *fabricReconciler) observe(ctx context.Context, f *v1alpha1.Fabric, in *inUse) (*seen, error) {
 	all, err := r.statuses(ctx, f)
 	if err != nil {
