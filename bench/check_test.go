@@ -12,9 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// BenchmarkCheck makes all checks that need no device on 1,000 switches of 64
-// ports. Floors are compiling the same switches and walking over every port, and
-// the walk alone.
+// BenchmarkCheck runs all checks that need no device on 1,000 switches of 64 ports. One floor
+// compiles the same switches and walks over every port, the other only walks.
 func BenchmarkCheck(b *testing.B) {
 	c := load(b, save(b, ranges(model64, switches, ports)))
 	fabric := c.Fabric()

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// BenchmarkComplete runs what a shell runs for a tab, in 1,000 switches of 64 ports: the
-// devices of --only and the ports of a switch, with the cache and without it. The floor is
-// the start of the same program.
+// BenchmarkComplete runs shell completion for 1,000 switches of 64 ports: the devices of --only
+// and the ports of a switch, with and without the cache. The floor is starting the same program.
 func BenchmarkComplete(b *testing.B) {
 	tool := filepath.Join(b.TempDir(), "roce-fabric")
 	if out, err := exec.Command("go", "build", "-tags", "grpcnotrace,nethttpomithttp2", "-ldflags", "-s -w", "-o", tool, "../cmd/roce-fabric").CombinedOutput(); err != nil {

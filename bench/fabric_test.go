@@ -29,9 +29,8 @@ pfc:
 mtu: {fabric: 9100, host: 9000, rdma: 4096}
 `
 
-// ranges is the intent of n switches (an even number) with the given ports in
-// use, written as a person would: leaf i and spine i share a cable on every
-// port.
+// ranges returns the intent of n switches (an even number) with the given number of ports in use,
+// as a person would write it: leaf i and spine i are linked on every port.
 func ranges(model string, n, ports int) string {
 	last := 4 * (ports - 1)
 	return fmt.Sprintf(`%sswitches:
@@ -42,8 +41,8 @@ links:
 `, header, n/2, model, last)
 }
 
-// explicit is the same intent with every switch and every link on a line of
-// its own, as a program writes it.
+// explicit returns the same intent with one line per switch and per link, as a program would
+// write it.
 func explicit(model string, n, ports int) string {
 	var b strings.Builder
 	b.WriteString(header + "switches:\n")
@@ -61,7 +60,7 @@ func explicit(model string, n, ports int) string {
 	return b.String()
 }
 
-// save writes an intent where [load] reads it.
+// save writes an intent to a file for [load].
 func save(tb testing.TB, text string) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "fabric.yaml")
@@ -71,7 +70,7 @@ func save(tb testing.TB, text string) string {
 	return path
 }
 
-// load reads an intent and makes its compiler.
+// load reads an intent and creates its compiler.
 func load(tb testing.TB, path string) *render.Compiler {
 	tb.Helper()
 	f, err := intent.Load(path, intent.Options{})

@@ -15,20 +15,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 )
 
-// 512 take minutes on two cores.
+// 512 hosts take minutes on two cores.
 var benchHosts = flag.Int("hosts", 128, "hosts of BenchmarkHosts, a multiple of 4")
 
-// cards is how many NICs a host has.
+// cards is the number of NICs of a host.
 const cards = 8
 
-// readHostsAlone makes this program one that only reads hosts.
+// readHostsAlone is the environment variable that makes this program only read hosts.
 const readHostsAlone = "ROCE_FABRIC_BENCH_HOSTS"
 
-// BenchmarkHosts plans and applies the NICs of simulated hosts of 8 cards that are as they
-// were installed, over SSH, as processes. The floor is a process that loads the same intent,
-// connects to the same hosts as many at a time, reads them and throws away what they return.
-// The hosts are in this process, so that memory is the tool's alone, and their work is in all
-// times.
+// BenchmarkHosts plans and applies the NICs of simulated hosts with 8 cards in factory state,
+// over SSH, in separate processes. The floor is a process that loads the same intent, connects to
+// the same hosts with the same parallelism, reads them and discards the results. The hosts run in
+// this process, so that the memory is the tool's alone, while their work is part of all times.
 func BenchmarkHosts(b *testing.B) {
 	tool := filepath.Join(b.TempDir(), "roce-fabric")
 	if out, err := exec.Command("go", "build", "-o", tool, "../cmd/roce-fabric").CombinedOutput(); err != nil {
@@ -84,7 +83,7 @@ func BenchmarkHosts(b *testing.B) {
 		})
 		run("plan", func() used { return do("plan", "*") })
 		run("apply", func() used { return apply("*") })
-		// How they grow, not how fast they are.
+		// These show how time and memory grow, not their size.
 		run("plan-quarter", func() used { return do("plan", quarter) })
 		run("apply-quarter", func() used { return apply(quarter) })
 	}
@@ -99,7 +98,7 @@ func BenchmarkHosts(b *testing.B) {
 	report(b, metrics)
 }
 
-// readHosts reads the NICs of every host, as many at a time as the tool does.
+// readHosts reads the NICs of every host, with the same parallelism as the tool.
 func readHosts(labFile, path string) error {
 	l, err := lab.Read(labFile)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	results "github.com/roce-fabric/roce-fabric/report"
 )
 
-// BenchmarkImport imports saved configurations of 128 and of 1,024 ports, the larger of
-// about 10,000 lines, with their account, and reads the same file line by line.
+// BenchmarkImport imports saved configurations of 128 and of 1,024 ports, the larger with about
+// 10,000 lines, and accounts for each line. The floor reads the same file line by line.
 func BenchmarkImport(b *testing.B) {
 	for system, config := range map[string]func(ports int) string{"eos": eosOf, "nxos": nxosOf, "sonic": sonicOf} {
 		b.Run(system, func(b *testing.B) {
@@ -41,7 +41,7 @@ func BenchmarkImport(b *testing.B) {
 	}
 }
 
-// allocated is how many bytes something allocates.
+// allocated returns the number of bytes that do allocates.
 func allocated(do func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -50,7 +50,7 @@ func allocated(do func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// importFile imports a file and prints its account.
+// importFile imports a file and prints how each line is treated.
 func importFile(b *testing.B, system, file string, ports int) {
 	s, err := fleet.FindSources(b.Context(), fleet.SourceOptions{Switches: []fleet.Source{{Name: "leaf1", File: file}}})
 	if err != nil {
@@ -70,7 +70,7 @@ func importFile(b *testing.B, system, file string, ports int) {
 	_ = results.ImportText(r, "", false)
 }
 
-// readLines is the floor: the file is read, and its lines are told apart.
+// readLines is the floor: it reads the file and splits it into lines.
 func readLines(b *testing.B, file string) (n int) {
 	text, err := os.ReadFile(file)
 	if err != nil {

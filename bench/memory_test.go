@@ -21,10 +21,9 @@ import (
 	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-// BenchmarkMemory plans 100, 200 and 1,000 switches of 64 ports that all have
-// to change, writes the text, the JSON and the plan file as `plan` does, and
-// reports the largest live heap beyond the loaded intent. It measures memory,
-// not time.
+// BenchmarkMemory plans 100, 200 and 1,000 switches of 64 ports that all have to change, writes
+// the text, the JSON and the plan file as `plan` does, and reports the largest live heap beyond
+// the loaded intent. It measures memory, not time.
 func BenchmarkMemory(b *testing.B) {
 	m, ok := catalog.Lookup(model64)
 	if !ok {
@@ -54,8 +53,8 @@ func BenchmarkMemory(b *testing.B) {
 
 func mib(n uint64) float64 { return float64(n) / (1 << 20) }
 
-// live returns the bytes that a garbage collection leaves, and the memory they
-// are spread over.
+// live returns the bytes that are live after a garbage collection, and the size of the heap spans
+// that hold them.
 func live() (alloc, inuse uint64) {
 	runtime.GC()
 	var m runtime.MemStats
@@ -63,12 +62,12 @@ func live() (alloc, inuse uint64) {
 	return m.HeapAlloc, m.HeapInuse
 }
 
-// peak is the most that is live beyond the intent, and the intent itself.
+// peak measures the largest live heap beyond the intent, and the intent itself.
 //
-// It is measured at rest, because what a running worker allocates during a
-// collection would count as live, and at the worst moment that the bounds of
-// the pool allow: one result is being written, as many as there are workers
-// wait behind it, and every worker holds all that it ever does.
+// It measures while all workers are paused, because the allocations of a running worker during a
+// collection would count as live. It does so at the worst moment that the pool allows: one result
+// is being written, as many results as there are workers wait behind it, and every worker holds
+// its maximum.
 type peak struct {
 	alloc, inuse, intent uint64
 
@@ -76,8 +75,8 @@ type peak struct {
 	workers, devices     int
 
 	mu     sync.Mutex
-	from   int           // devices from this one on are held
-	resume chan struct{} // closed when from moves on
+	from   int           // workers are paused at this device and later ones
+	resume chan struct{} // closed when from increases
 	held   int
 	closed int
 }
@@ -88,8 +87,8 @@ func newPeak(workers, devices int) *peak {
 	return p
 }
 
-// hold lets go of the devices that are needed to emit the given one, and of as
-// many behind it as there are workers.
+// hold releases the workers for the devices needed to emit the given one, and for as many devices
+// after it as there are workers.
 func (p *peak) hold(emit int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,7 +98,7 @@ func (p *peak) hold(emit int) {
 	p.from, p.resume = emit+1+p.workers, make(chan struct{})
 }
 
-// pass is where a worker with the i-th device is held.
+// pass pauses a worker with device i until it is released.
 func (p *peak) pass(i int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,8 +112,8 @@ func (p *peak) pass(i int) {
 	}
 }
 
-// measure waits until the workers are where they should be. It gives up after
-// a while: the result is then of less than the worst.
+// measure waits until all workers are paused, and measures. If that takes too long, it measures
+// anyway, and the result may be below the peak.
 func (p *peak) measure() {
 	rest := func() bool {
 		p.mu.Lock()
@@ -129,9 +128,8 @@ func (p *peak) measure() {
 	p.inuse = max(p.inuse, inuse-min(inuse, p.baseInuse))
 }
 
-// canned is a SONiC driver whose switch answers from memory with what the
-// factory left on it. All that the tool makes of the answer is made anew for
-// each switch.
+// canned is a SONiC driver whose switch returns its factory configuration from memory. Everything
+// that the tool derives from the response is created anew for each switch.
 type canned struct {
 	drivers.Driver
 	answer []byte

@@ -1,6 +1,6 @@
-// Package bench measures the tool against floors: the same thing done as
-// plainly as it can be done. It has tests only, and none of them fails on a
-// clock. README.md says what the numbers mean.
+// Package bench measures the tool against floors: the simplest possible way to do the same thing.
+// It contains only tests, and none of them fails because of timing. README.md explains the
+// numbers.
 package bench
 
 import (
@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// race times several ways to do a thing in turns, so that whatever slows the
-// machine down slows them all.
+// race runs several ways to do a thing in turns, so that anything that slows the machine down
+// affects all of them.
 type race struct{ laps map[string][]time.Duration }
 
-// run does the thing one way, once.
+// run runs one way once.
 func (r *race) run(way string, do func()) {
 	if r.laps == nil {
 		r.laps = map[string][]time.Duration{}
@@ -23,18 +23,18 @@ func (r *race) run(way string, do func()) {
 	r.laps[way] = append(r.laps[way], time.Since(start))
 }
 
-// median of all laps of one way.
+// median returns the median of all laps of one way.
 func (r *race) median(way string) time.Duration {
 	l := slices.Sorted(slices.Values(r.laps[way]))
 	return l[len(l)/2]
 }
 
-// ratio is how often the floor fits into the time of a way.
+// ratio returns the median time of a way as a multiple of the floor.
 func (r *race) ratio(way, floor string) float64 {
 	return float64(r.median(way)) / float64(r.median(floor))
 }
 
-// report replaces ns/op, which would be the sum of all ways.
+// report reports metrics and removes ns/op, which would be the sum of all ways.
 func report(b *testing.B, metrics map[string]float64) {
 	b.ReportMetric(0, "ns/op")
 	for unit, v := range metrics {

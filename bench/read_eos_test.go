@@ -36,8 +36,8 @@ const (
 
 // BenchmarkReadSSH plans 200 simulated EOS switches of 64 ports over SSH, 32
 // at a time: dial, probe, read, parse, compare, plan. The floor is a bare SSH
-// client that types the same commands and throws the answers away. The
-// switches are in this process, so their work is in both.
+// client that types the same commands and discards the output. The switches run
+// in this process, so their work is part of both times.
 func BenchmarkReadSSH(b *testing.B) {
 	f, err := intent.Load(save(b, fmt.Sprintf(`%sswitches:
   leaf[1-%[2]d]:  {os: eos, role: leaf, model: %[3]s}
@@ -79,8 +79,8 @@ links:
 	}
 }
 
-// memory is what a way to do a thing allocates, and the most heap that was
-// seen in use beyond what there was before.
+// memory is the number of bytes that a way allocates, and its largest heap in use beyond the heap
+// before.
 type memory struct{ allocated, peak uint64 }
 
 func (m *memory) measure(do func(look func())) {
@@ -174,7 +174,7 @@ func (l *eosFarm) plan(b *testing.B, c *render.Compiler, look func()) (changed i
 	return changed
 }
 
-// bare types what the driver types and returns the size of the answers.
+// bare types the same commands as the driver and returns the size of the output.
 func (l *eosFarm) bare(b *testing.B, switches []*intent.Switch, look func()) (size int64) {
 	type answer struct {
 		bytes int

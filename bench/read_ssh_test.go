@@ -29,13 +29,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 )
 
-// What a bare SSH client does with the answers: it throws them away, or decodes them.
+// Modes of the bare SSH client: it discards the output, or decodes it.
 const (
 	bareAlone   = "run"
 	bareDecoded = "unmarshal"
 )
 
-// readCommands are the commands that read a SONiC switch without gNMI.
+// readCommands lists the commands that read a SONiC switch without gNMI.
 var readCommands = []string{
 	"sonic-db-dump -n CONFIG_DB -y -k 'DEVICE_METADATA|localhost'",
 	"show version",
@@ -51,8 +51,8 @@ var readCommands = []string{
 	"sonic-db-dump -n COUNTERS_DB -y -k 'COUNTERS:oid:0x1*'",
 }
 
-// The floors of benchmarks ask for what the tool asks for. Benchmarks do not run with every
-// change, so that these would go stale.
+// TestFloors checks that the floors of the benchmarks request the same data as the tool.
+// Benchmarks do not run with every change, so the floors could become outdated.
 func TestFloors(t *testing.T) {
 	path := save(t, ranges(model32, 2, 32))
 	c := load(t, path)
@@ -62,13 +62,13 @@ func TestFloors(t *testing.T) {
 	}
 }
 
-// Five hundred take minutes on two cores.
+// Five hundred switches take minutes on two cores.
 var readAloneSwitches = flag.Int("read.switches", readSwitches, "switches of BenchmarkReadSSHAlone, an even number")
 
 // BenchmarkReadSSHAlone reads 500 simulated SONiC switches without gNMI, 64 at a time, as
-// validate does. The floor is a bare SSH client that runs the same commands, one session
-// each on one connection. Both are processes of their own, so that their processor time is
-// theirs alone; the switches are in this one, and their work is in both times.
+// validate does. The floor is a bare SSH client that runs the same commands, each in its own
+// session on one connection. Both run in separate processes, so that their CPU time is theirs
+// alone; the switches run in this process, and their work is part of both times.
 func BenchmarkReadSSHAlone(b *testing.B) {
 	n := float64(*readAloneSwitches)
 	path := save(b, ranges(model32, *readAloneSwitches, 32))
@@ -107,8 +107,8 @@ func BenchmarkReadSSHAlone(b *testing.B) {
 	})
 }
 
-// sameRead fails where the tool runs other commands than the bare client, or makes something
-// else of the answers.
+// sameRead fails if the tool runs other commands than the bare client, or decodes the output
+// differently.
 func sameRead(b testing.TB, c *render.Compiler, labFile string) {
 	b.Helper()
 	l, err := lab.Read(labFile)
@@ -121,7 +121,7 @@ func sameRead(b testing.TB, c *render.Compiler, labFile string) {
 	}
 	first := c.Fabric().Switches[0]
 	err = pool.Ordered(b.Context(), runtime.GOMAXPROCS(0), c.Fabric().Switches, func(ctx context.Context, sw *intent.Switch) error {
-		// A log takes longer than all the rest.
+		// Read the log of one switch only, because it takes longer than all other commands.
 		if err := sameOn(ctx, l, hosts, c.Device(sw), sw == first); err != nil {
 			return fmt.Errorf("%s: %w", sw.Name, err)
 		}
@@ -166,9 +166,9 @@ func sameOn(ctx context.Context, l *lab.File, hosts *ssh.KnownHosts, d *render.D
 	return nil
 }
 
-// commands is a log that keeps what is asked with one kind of call.
+// commands is a log handler that records the requests of one kind of call.
 type commands struct {
-	of    string // "ssh run"
+	of    string // such as "ssh run"
 	lines []string
 }
 
@@ -185,10 +185,10 @@ func (c *commands) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// answers are the documents that each of readCommands prints; nil of what is no JSON.
+// answers holds the JSON documents that each of readCommands prints; nil for other output.
 type answers [][]map[string]any
 
-// runBare runs the commands, and decodes what they print where it is asked to.
+// runBare runs the commands, and decodes their output if requested.
 func runBare(l *lab.File, sw *intent.Switch, decode bool) (answers, error) {
 	check, err := knownhosts.New(l.KnownHosts)
 	if err != nil {
@@ -225,12 +225,12 @@ func runBare(l *lab.File, sw *intent.Switch, decode bool) (answers, error) {
 	return out, nil
 }
 
-// of returns the documents of the first command that begins so.
+// of returns the documents of the first command with this prefix.
 func (a answers) of(cmd string) []map[string]any {
 	return a[slices.IndexFunc(readCommands, func(c string) bool { return strings.HasPrefix(c, cmd) })]
 }
 
-// config is CONFIG_DB in the tables that the tool reads.
+// config returns the CONFIG_DB tables that the tool reads.
 func (a answers) config() sonic.Config {
 	out := sonic.Config{}
 	for name, rows := range a.of("sonic-cfggen")[0] {
@@ -257,7 +257,7 @@ func (a answers) config() sonic.Config {
 	return out
 }
 
-// link is what APPL_DB shows of a port.
+// link is the state of a port in APPL_DB.
 type link struct {
 	admin, up bool
 	mtu       int

@@ -41,13 +41,13 @@ const (
 	user, pass   = "admin", "bench"
 )
 
-// BenchmarkRead plans 500 simulated switches over gNMI, 64 at a time: dial,
-// capabilities, probe, read, decode, compare, plan. The floors are a gRPC client
-// and gnmic's, which ask the same switches for the same and throw the answers
-// away. The switches are in this process, so their work is in all.
+// BenchmarkRead plans 500 simulated switches over gNMI, 64 at a time: dial, capabilities, probe,
+// read, decode, compare, plan. The floors are a gRPC client and gnmic's client, which request the
+// same data from the same switches and discard it. The switches run in this process, so their
+// work is part of all times.
 //
-// Switches that are as the intent says have nothing to plan; factory ones need
-// everything changed.
+// Switches that match the intent have nothing to plan; on switches in factory state everything
+// must change.
 func BenchmarkRead(b *testing.B) {
 	c := load(b, save(b, ranges(model32, readSwitches, 32)))
 	for _, state := range []string{"as-intended", "factory"} {
@@ -89,8 +89,8 @@ type farm struct {
 	boxes  map[string]*simsonic.Switch
 }
 
-// startLab starts the fabric's switches as the factory leaves them, or as the
-// intent wants them. They serve gNMI alone, or SSH alone.
+// startLab starts the fabric's switches in factory state, or as the intent wants them. They serve
+// either gNMI or SSH.
 func startLab(b testing.TB, c *render.Compiler, asIntended, overSSH bool) *farm {
 	b.Helper()
 	conf, ca, err := sim.NewTLS()
@@ -122,11 +122,11 @@ func startLab(b testing.TB, c *render.Compiler, asIntended, overSSH bool) *farm 
 	return l
 }
 
-// intended lays what the intent wants over a factory configuration.
+// intended merges the desired state into a factory configuration.
 func intended(cfg map[string]map[string]map[string]string, d *render.Device) {
 	target := sonic.Target(d.Desired)
 	for _, table := range []string{sonic.TQueue, sonic.TBufferQueue, sonic.TGroup} {
-		// Keys of several queues would be mixed with those of one.
+		// Remove keys for several queues, which would be mixed with keys for one.
 		delete(cfg, table)
 	}
 	for table, rows := range target {
@@ -154,7 +154,7 @@ func intended(cfg map[string]map[string]map[string]string, d *render.Device) {
 	}
 }
 
-// plan runs the tool on switches and returns how many it would change. log may be nil.
+// plan runs the tool on switches and returns how many need changes. log may be nil.
 func (l *farm) plan(b testing.TB, c *render.Compiler, switches []*intent.Switch, log *trace.Log) (changed int) {
 	open := func(_ context.Context, sw *intent.Switch) (drivers.Driver, error) {
 		return driver.Open(drivers.Target{
@@ -177,8 +177,8 @@ func (l *farm) plan(b testing.TB, c *render.Compiler, switches []*intent.Switch,
 	return changed
 }
 
-// gets are the paths that the tool reads, by call: which switch it is, its configuration,
-// and the memory that its configuration leaves to it.
+// gets lists the paths that the tool reads, by call: the identity of the switch, its
+// configuration, and the memory settings that the configuration leaves to the switch.
 var gets = [][][]string{
 	{{"CONFIG_DB", "localhost", sonic.TMetadata, "localhost"}},
 	{{"CONFIG_DB", "localhost"}},
@@ -186,7 +186,7 @@ var gets = [][][]string{
 	{{"STATE_DB", "localhost", "BUFFER_MAX_PARAM_TABLE"}, {"STATE_DB", "localhost", "ASIC_TABLE"}},
 }
 
-// sameCalls fails where the tool makes other calls to a switch than the floors.
+// sameCalls fails if the tool makes other calls to a switch than the floors.
 func (l *farm) sameCalls(b testing.TB, c *render.Compiler) {
 	b.Helper()
 	calls := &commands{of: "gnmi get"}
@@ -202,14 +202,14 @@ func (l *farm) sameCalls(b testing.TB, c *render.Compiler) {
 	}
 }
 
-// gnmiClient is a connection that some client made.
+// gnmiClient is a connection of one of the clients.
 type gnmiClient struct {
 	capabilities func(context.Context) error
 	get          func(context.Context, *gnmi.GetRequest) (*gnmi.GetResponse, error)
 	close        func() error
 }
 
-// bareGRPC connects by what the gRPC module has alone.
+// bareGRPC connects using only the gRPC module.
 func bareGRPC(_ context.Context, addr string, conf *tls.Config) (*gnmiClient, error) {
 	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(credentials.NewTLS(conf)))
 	if err != nil {
@@ -231,7 +231,7 @@ func bareGRPC(_ context.Context, addr string, conf *tls.Config) (*gnmiClient, er
 	}, nil
 }
 
-// gnmicTarget connects as gnmic does.
+// gnmicTarget connects like gnmic.
 func gnmicTarget(ctx context.Context, addr string, conf *tls.Config) (*gnmiClient, error) {
 	t, err := api.NewTarget(api.Address(addr), api.Timeout(time.Minute), api.TLSConfig(conf), api.Username(user), api.Password(pass))
 	if err != nil {
@@ -249,7 +249,7 @@ func gnmicTarget(ctx context.Context, addr string, conf *tls.Config) (*gnmiClien
 	}, nil
 }
 
-// bare asks what the driver asks and returns the size of the answers.
+// bare requests the same data as the driver and returns the size of the responses.
 func (l *farm) bare(b *testing.B, switches []*intent.Switch, dial func(context.Context, string, *tls.Config) (*gnmiClient, error), parse bool) (bytes int) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(l.caPEM)

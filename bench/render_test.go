@@ -11,8 +11,8 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
 
-// eosTemplate prints an EOS switch of BenchmarkRender's fabric. It holds what all
-// switches have in common, and an [eosPage] the rest.
+// eosTemplate prints an EOS switch of BenchmarkRender's fabric. It contains the text that all
+// switches have in common; an [eosPage] supplies the rest.
 const eosTemplate = `{{range .Profiles}}qos profile {{.Name}}
    qos trust dscp
    !
@@ -60,7 +60,8 @@ type (
 	}
 )
 
-// eosRoles is that fabric, without its classes. A border has ports of two kinds.
+// eosRoles is the intent of that fabric without its classes. A border switch has two kinds of
+// ports.
 const eosRoles = `roles:
   spine:  {classes: {rdma: {bandwidth: 80%%}, default: {bandwidth: 20%%}}}
   border: {pfc: {watchdog: {detect: 200ms, restore: 600ms}}}
@@ -73,7 +74,7 @@ links:
   - {a: "leaf[1-%[2]d]/Ethernet[1-64]/1", b: "spine[1-%[2]d]/Ethernet[1-64]/1", cable: 5m, speed: 400G}
 `
 
-// eosPageOf is what the template takes of a switch of a role.
+// eosPageOf returns the template data for a switch of a role.
 func eosPageOf(role string) eosPage {
 	usual := eosProfile{"ROCE-FABRIC", 60, 40}
 	p := eosPage{Detect: "0.4", Restore: "0.4", Profiles: []eosProfile{usual}}
@@ -99,9 +100,9 @@ func eosPageOf(role string) eosPage {
 	return p
 }
 
-// BenchmarkRender prints 1,000 EOS switches of 64 ports in three roles: compiled
-// ones, and from the intent on. The floor is a text/template for this fabric
-// alone, with values that are ready to print. It prints the same bytes.
+// BenchmarkRender prints 1,000 EOS switches of 64 ports in three roles: once from compiled
+// switches, and once including the loading of the intent. The floor is a text/template for this
+// fabric only, with values that are ready to print. It prints the same bytes.
 func BenchmarkRender(b *testing.B) {
 	f, err := intent.Load(save(b, header+fmt.Sprintf(eosRoles, eosModel, switches*2/5, switches/5)), intent.Options{})
 	if err != nil {

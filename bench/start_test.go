@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkStart runs `roce-fabric --help` and a Go program with an empty main
-// in turns, both as README.md builds the tool.
+// BenchmarkStart runs `roce-fabric --help` and a Go program with an empty main in turns, both
+// built as in README.md.
 func BenchmarkStart(b *testing.B) {
 	dir := b.TempDir()
 	source := filepath.Join(dir, "empty.go")

@@ -32,16 +32,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// A thousand take minutes on two cores.
+// A thousand switches take minutes on two cores.
 var validateSwitches = flag.Int("validate.switches", 200, "switches of BenchmarkValidate, a multiple of 10")
 
 const validateWorkers = "64"
 
-// BenchmarkValidate runs `roce-fabric validate` on simulated switches of 32
-// ports over gNMI, 64 at a time, as a process. The floor is a process that
-// loads the same intent, makes the same calls of the same drivers as many at a
-// time and throws away what they return. The switches are in a third process,
-// this one, so that memory is the tool's alone, and their work is in both times.
+// BenchmarkValidate runs `roce-fabric validate` on simulated switches of 32 ports over gNMI, 64
+// at a time, in a separate process. The floor is a process that loads the same intent, makes the
+// same driver calls with the same parallelism and discards the results. The switches run in this
+// third process, so that the memory is the tool's alone, while their work is part of both times.
 func BenchmarkValidate(b *testing.B) {
 	tool := filepath.Join(b.TempDir(), "roce-fabric")
 	if out, err := exec.Command("go", "build", "-o", tool, "../cmd/roce-fabric").CombinedOutput(); err != nil {
@@ -66,7 +65,7 @@ func BenchmarkValidate(b *testing.B) {
 				r.run("read", func() {
 					of["read"] = spend(b, 0, []string{readAlone + "=" + file, readIntent + "=" + path}, os.Args[0])
 				})
-				// How it grows, not how fast it is.
+				// These show how time and memory grow, not their size.
 				of["16"], of["fifth"] = check("16", "*"), check(validateWorkers, fifth)
 			}
 			for name, box := range l.boxes {
@@ -88,12 +87,12 @@ func BenchmarkValidate(b *testing.B) {
 	}
 }
 
-// used is what a process used: the most resident memory in MiB, 0 where there is
-// no /proc to say so, and seconds of a processor.
+// used is the consumption of a process: its peak resident memory in MiB, 0 without /proc, and its
+// CPU time in seconds.
 type used struct{ mib, cpu float64 }
 
-// spend runs a process, which has to end with the status. Its memory is not
-// what wait(2) says: that counts from before the exec, when it was this one's.
+// spend runs a process, which must end with the given status. It does not use the memory value of
+// wait(2), which includes the memory of this process before the exec.
 func spend(b *testing.B, status int, env []string, name string, args ...string) used {
 	b.Helper()
 	cmd := exec.Command(name, args...)
@@ -118,7 +117,7 @@ func spend(b *testing.B, status int, env []string, name string, args ...string) 
 			most = max(most, highWater(cmd.Process.Pid))
 		case err := <-ended:
 			if got := cmd.ProcessState.ExitCode(); got != status {
-				text, _ := os.ReadFile(out.Name()) // for people alone
+				text, _ := os.ReadFile(out.Name()) // only for the error message
 				b.Fatalf("%v: status %d\n%s", err, got, text[max(0, len(text)-2000):])
 			}
 			return used{most, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()}
@@ -126,7 +125,7 @@ func spend(b *testing.B, status int, env []string, name string, args ...string) 
 	}
 }
 
-// highWater is the most memory that a process had so far, in MiB (proc(5)).
+// highWater returns the peak memory of a process so far, in MiB (proc(5)).
 func highWater(pid int) float64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -165,11 +164,11 @@ func (l *farm) file(b testing.TB) string {
 	return lab.Path(dir)
 }
 
-// The environment that makes this program one that only reads.
+// Environment variables that make this program only read.
 const (
 	readAlone  = "ROCE_FABRIC_BENCH_LAB"
 	readIntent = "ROCE_FABRIC_BENCH_INTENT"
-	readBare   = "ROCE_FABRIC_BENCH_BARE" // by a bare SSH client: [bareAlone] or [bareDecoded]
+	readBare   = "ROCE_FABRIC_BENCH_BARE" // read with a bare SSH client: [bareAlone] or [bareDecoded]
 )
 
 func TestMain(m *testing.M) {
@@ -188,8 +187,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// readOnly makes of each switch the calls that validate makes, or has a bare SSH client
-// run the commands that these run.
+// readOnly makes the same calls to each switch as validate, or runs the commands behind these
+// calls with a bare SSH client.
 func readOnly(labFile, path, bare string) error {
 	l, err := lab.Read(labFile)
 	if err != nil {
@@ -221,7 +220,7 @@ func readOnly(labFile, path, bare string) error {
 	}, func(err error) error { return err })
 }
 
-// called is what the calls return.
+// called holds the results of the calls.
 type called struct {
 	cfg     sonic.Config
 	running *qos.Device
@@ -270,9 +269,9 @@ func callAll(ctx context.Context, l *lab.File, hosts *ssh.KnownHosts, d *render.
 	return out, err
 }
 
-// BenchmarkValidateKept says what validate keeps of switches that it has read,
-// until it has read them all: the ends of their links and the values that they
-// are compared by, and of those that differ from the intent how.
+// BenchmarkValidateKept measures what validate keeps of each switch until all are read: the ends
+// of its links, the values used to compare them and, if the switch differs from the intent, the
+// differences.
 func BenchmarkValidateKept(b *testing.B) {
 	m, ok := catalog.Lookup(model32)
 	if !ok {
@@ -311,7 +310,7 @@ func BenchmarkValidateKept(b *testing.B) {
 	}
 }
 
-// decoded is a switch read anew.
+// decoded returns a newly decoded switch.
 func decoded(b *testing.B, answer []byte) *qos.Device {
 	b.Helper()
 	cfg, err := sonic.Parse(answer, sonic.WantTable)

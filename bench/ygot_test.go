@@ -8,13 +8,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// ygotSwitches is how many of BenchmarkDiff's switches ygot compares: it takes some
+// ygotSwitches is the number of BenchmarkDiff's switches that ygot compares: it takes several
 // hundred times as long.
 const ygotSwitches = 4
 
-// These are in the form that ygot's generator writes: leaves by pointer, lists as
-// maps, a path in a tag. They are written by hand, as no public YANG module has PFC,
-// its watchdog and headroom.
+// These types have the form of ygot's generated code: leaves as pointers, lists as maps, paths in
+// tags. They are written by hand, because no public YANG module covers PFC, its watchdog and
+// headroom.
 type (
 	ygotSwitch struct {
 		WatchdogPoll *uint64              `path:"watchdog-poll"`
@@ -93,8 +93,8 @@ func (p *ygotPort) ΛListKeyMap() (map[string]any, error) {
 func (q *ygotQueue) ΛListKeyMap() (map[string]any, error) { return map[string]any{"id": *q.ID}, nil }
 func (g *ygotGroup) ΛListKeyMap() (map[string]any, error) { return map[string]any{"id": *g.ID}, nil }
 
-// treeOf holds what is set of a device of BenchmarkDiff, but for the neighbours, which
-// are not compared.
+// treeOf converts the values that are set in a device of BenchmarkDiff, except for neighbors,
+// which are not compared.
 func treeOf(d *qos.Device) *ygotSwitch {
 	t := &ygotSwitch{WatchdogPoll: leaf(uint64(d.WatchdogPoll.V), d.WatchdogPoll.Set), Maps: map[string]*ygotMaps{}, Port: map[string]*ygotPort{}}
 	names := map[*qos.Maps]string{}
@@ -150,8 +150,8 @@ func priorities(s qos.PrioritySet) (out []uint8) {
 	return out
 }
 
-// changes counts what [qos.Diff] has one change for, a container of a port or of one of
-// its queues: a notification names the leaves.
+// changes counts the differences as [qos.Diff] does, one per container of a port or of one of its
+// queues, because a notification lists the leaves.
 func changes(n *gnmi.Notification) int {
 	seen := map[string]bool{}
 	paths := n.Delete
