@@ -51,7 +51,7 @@ func (a *accountant) idle(s *section, queue string, h hit, concerned []*group) (
 	return render.Default, "", ""
 }
 
-// unnamed says that no interface, or only a port channel, uses a profile.
+// unnamed says that no interface uses a profile, or only one that is not an Ethernet port.
 func (a *accountant) unnamed(profile string) string {
 	for _, s := range a.r.order {
 		if s.at == inInterface && s.carries() == profile {

@@ -169,8 +169,8 @@ func (g *gnmic) subscription(d Device, s Stream) string {
 }
 
 // reference returns what gnmic reads from the environment for a credential: the variable that
-// the intent names, a new variable (noted in a comment) if the secret is in a file or a keyring,
-// or the value itself if it is plain.
+// the intent names, the value itself if plain allows it, and else a new variable. A comment
+// explains the variable if the secret is in a file or a keyring.
 func (g *gnmic) reference(ref, variable string, plain bool) string {
 	switch kind, name, ok := strings.Cut(ref, ":"); {
 	case ref == "":

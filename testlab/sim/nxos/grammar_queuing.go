@@ -183,8 +183,8 @@ func (x *exec) thresholds() string {
 	return ""
 }
 
-// mixed refuses a class of the other direction in a queuing policy: a direction other than that
-// of the present classes or of the attachment.
+// mixed refuses a class of the other direction in a queuing policy: it must match the present
+// classes and the attachment of the policy.
 func (x *exec) mixed(name string) string {
 	in := x.n.groupOf(typeQueuing, "input", name) >= 0
 	other := "input"
