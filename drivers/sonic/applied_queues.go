@@ -262,11 +262,11 @@ func (d *driver) readConfigured(ctx context.Context) (*configured, error) {
 	return c, nil
 }
 
-// computed is the profile of a group whose headroom the switch computes.
+// computed is the profile name of a group whose headroom the switch computes.
 const computed = "NULL"
 
-// bindings returns the profiles by "port:index"; "" if two rows disagree, because then the row that
-// was written last applies.
+// bindings returns the profiles by "port:index"; "" if two rows disagree, because the row that was
+// written last applies, and the table does not show which one that is.
 func bindings(t native.Table, sep string) map[string]string {
 	out := map[string]string{}
 	for key, row := range t {

@@ -89,7 +89,7 @@ type driver struct {
 	// of its last renewal.
 	marked string
 	alive  time.Time
-	// ended lists runs whose marks are ignored.
+	// ended lists runs that are over; their marks are taken over.
 	ended []string
 	// say is called with each action of a revert; may be nil.
 	say func(what string)

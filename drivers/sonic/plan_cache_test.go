@@ -18,7 +18,7 @@ import (
 )
 
 // TestPlanInput changes single values of a switch. Values that only identify it leave the plan as
-// it is; any other makes a new plan.
+// it is; any other value leads to a new plan.
 func TestPlanInput(t *testing.T) {
 	m, _ := catalog.Lookup("Force10-S6000")
 	small := *m

@@ -137,7 +137,7 @@ func Incast(fanIn int) Case {
 
 // OneToMany returns the case in which the contents of fanOut congested queues came through one
 // ingress group, while as many groups are active, or at least the lossless groups of one port. It
-// usually sets the limit.
+// is the binding case.
 func OneToMany(fanOut, lossless int) Case {
 	n := clampCount(fanOut, 1)
 	return Case{CaseOneToMany, 1, n, max(n, clampCount(lossless, 1))}

@@ -69,8 +69,8 @@ func LongestPause(speed units.Rate) time.Duration {
 	return drain(maxPauseBits/8, speed)
 }
 
-// FramesToHold returns the PFC frames per second that keep a priority paused all the time at that
-// speed. An alarm on PFC frames must therefore depend on the speed.
+// FramesToHold returns how many PFC frames per second it takes to keep a priority paused all the
+// time at that speed. An alarm on PFC frames must therefore depend on the speed.
 func FramesToHold(speed units.Rate) float64 {
 	return float64(speed) / maxPauseBits
 }

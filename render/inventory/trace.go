@@ -19,8 +19,8 @@ type swap struct {
 	cable *cable
 }
 
-// links finds the connected ports by following the cables, or, if the files contain no cables, from
-// the connections that the inventory itself found.
+// links finds the connected ports by following the cables, and for the remaining ports from the
+// connections that the inventory itself found.
 func (b *builder) links() {
 	for _, c := range b.cables {
 		if b.pair(c); c.dead != "" {

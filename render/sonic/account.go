@@ -127,8 +127,8 @@ func (a *accountant) bindings() {
 	}
 }
 
-// doubled names an earlier row that covers a priority group of this row as well; "" if there is
-// none.
+// doubled describes an overlap with an earlier row that names a priority group of this row as well;
+// "" if there is none.
 func (a *accountant) doubled(table, key string) string {
 	if table != TGroup {
 		return ""

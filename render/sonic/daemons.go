@@ -112,8 +112,8 @@ var Habits = slices.Concat([]Habit{
 	{Table: TWatchdog, Field: "*", Set: Applies, Unset: Applies, Why: "orchagent writes the times anew, and takes an absent restoration time for none"},
 }, mapHabits())
 
-// mapHabits returns the entries for the maps. Maps without an entry must never be written:
-// orchagent dies of an exception on an empty one (std::stoi of the placeholder NULL).
+// mapHabits returns the entries for the maps. This tool never writes an empty map, because
+// orchagent crashes on one (std::stoi of the placeholder NULL).
 func mapHabits() (out []Habit) {
 	for _, t := range whole {
 		out = append(out,

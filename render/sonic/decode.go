@@ -48,7 +48,7 @@ func WantTable(name string) bool { return slices.Contains(wanted, name) }
 
 var wanted = Tables()
 
-// Decode reads CONFIG_DB into a normalised running model. It returns all entries that the model
+// Decode reads CONFIG_DB into a normalized running model. It returns all entries that the model
 // cannot represent, sorted; none is dropped silently.
 func Decode(cfg Config) (*qos.Device, []Unknown) {
 	d := decoder{cfg: cfg, maps: map[mapNames]*qos.Maps{}, noted: map[[2]string]bool{}, dev: &qos.Device{Ports: make(map[string]*qos.Port, len(cfg[TPort]))}}

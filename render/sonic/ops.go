@@ -96,7 +96,7 @@ func (c Config) After(ops []Op) Config {
 }
 
 // PortOf returns the port whose binding the op changes; "" for every other op. The config updater
-// takes such a port down for the change (sonic-utilities:generic_config_updater/ patch_sorter.py,
+// takes such a port down for the change (sonic-utilities:generic_config_updater/patch_sorter.py,
 // RequiredValueIdentifier).
 func (o Op) PortOf() string {
 	switch o.Table {

@@ -542,7 +542,7 @@ func (p *planner) route() {
 	p.ops = slices.DeleteFunc(p.ops, dropped)
 }
 
-// block marks the changes that an op would have carried out as blocked.
+// block marks as blocked the changes that an op would have carried out.
 func (p *planner) block(o Op, r refusal) {
 	for _, i := range p.carried(o) {
 		if p.changes[i].Blocked == "" {
@@ -554,7 +554,7 @@ func (p *planner) block(o Op, r refusal) {
 	}
 }
 
-// blockField marks the change that a field of a binding would have carried out as blocked.
+// blockField marks as blocked the change that a field of a binding would have carried out.
 func (p *planner) blockField(o Op, field string, r refusal) {
 	for _, i := range p.carried(o) {
 		c := &p.changes[i]

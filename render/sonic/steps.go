@@ -161,7 +161,7 @@ func (b *builder) ofPort(table, port string) Table {
 }
 
 // replaced returns the removal of the groups that buffermgrd supersedes with others when the PFC of
-// a port changes, but does not delete. This is only lossless while the port is down.
+// a port changes, but does not delete. Removing them is safe only while the port is down.
 func (b *builder) replaced(ops []Op) (out []Op) {
 	written := map[string]bool{}
 	for _, o := range ops {

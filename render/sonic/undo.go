@@ -238,8 +238,8 @@ func restoreField(cfg Config, o Op) (ops []Op) {
 }
 
 // Restored returns u for a switch on which a run left the given ports down: they come up. Every
-// other port that the run flapped keeps its admin state, because someone else has shut it since if
-// it is down.
+// other port that the run flapped keeps its admin state: if it is down, someone else has shut it
+// since.
 func (u Undo) Restored(left map[string]string) Undo {
 	var fields []Op
 	for _, o := range u.Fields {
@@ -358,7 +358,7 @@ func (u Undo) Leftover(cfg Config) []Op {
 	return out
 }
 
-// Derives reports whether the op writes rows that buffermgrd derives.
+// Derives reports whether the op concerns rows that buffermgrd derives.
 func (o Op) Derives() bool {
 	return o.Table == TProfile || o.Table == TGroup && (o.Del || Derived(o.Row["profile"]))
 }
@@ -374,7 +374,7 @@ func (s Site) Carry(running Config, ops []Op) (steps []Step, refused []string, s
 		switch {
 		case v == nil:
 		case o.Clears && (!s.SSH || o.Table == TPortQoS):
-			continue // if the models reject a value, the updater rejects everything else as well
+			continue // the models reject the value, and until it is gone the updater rejects every other change, too
 		case s.SSH:
 			o.overSSH, ssh = true, true
 		case o.Derives():

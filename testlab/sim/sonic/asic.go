@@ -130,7 +130,7 @@ func (s *Switch) queueRows() map[string]row {
 }
 
 // bufferObjects returns the pools and profiles in hardware: the rows of APPL_DB, except for changes
-// of create-only fields, which were skipped.
+// of create-only fields, which orchagent skips.
 func (s *Switch) bufferObjects() (pools, profiles map[string]row) {
 	pools, profiles = map[string]row{}, map[string]row{}
 	for name, r := range s.applDB("BUFFER_POOL_TABLE")["BUFFER_POOL_TABLE"] {

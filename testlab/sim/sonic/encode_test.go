@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The JSON that clients read from a database equals its tree.
+// The JSON that clients read from a database equals the JSON of its tree.
 func TestEncodeIsTheTree(t *testing.T) {
 	s, err := New(Options{Model: testModel(4), NoSSH: true, Plaintext: true})
 	if err != nil {

@@ -94,7 +94,7 @@ func TestTimeoutGoesOn(t *testing.T) {
 	if weightNow(s) == weight {
 		t.Fatal("written too early")
 	}
-	// Until then, a Get answers from the snapshot, even if Redis has changed.
+	// While the Set is running, a Get answers from the snapshot, even if Redis has changed.
 	s.SetRow("SCHEDULER", "scheduler.0", map[string]string{"type": "STRICT"})
 	like(t, c.get(P("SCHEDULER", "scheduler.0", "type")), `"DWRR"`)
 	close(release)

@@ -98,10 +98,9 @@ func (s *Switch) orchApply(table, key string, r row) {
 }
 
 // fatal reports whether the change of a row ends orchagent. When a watchdog row is removed,
-// orchagent takes its key for a port, and crashes if that port has no queues because it does not
-// exist (sonic-swss orchagent/pfcwdorch.cpp, fixed in pull 4760, which is in no release branch). A
-// map without entries has the field NULL, which is not a number (qosorch.cpp; DOT1P_TO_TC_MAP is
-// not affected).
+// orchagent takes its key for the name of a port, and crashes if there is no such port (sonic-swss
+// orchagent/pfcwdorch.cpp, fixed in pull 4760, which is in no release branch). A map without
+// entries has the field NULL, which is not a number (qosorch.cpp; DOT1P_TO_TC_MAP is not affected).
 func (s *Switch) fatal(table, key string, r row) bool {
 	switch {
 	case table == "PFC_WD" && r == nil:

@@ -125,7 +125,7 @@ type Switch struct {
 	mgr       buffermgr
 	pendingPG map[string]bool   // ports that buffermgrd retries
 	dead      map[string]bool   // daemons that have ended
-	still     map[string]tables // frozen databases since orchagent ended
+	still     map[string]tables // databases frozen when orchagent ended
 	loose     map[spot]bool     // queues and groups that a removed row unbound
 	bouncing  map[string]bool   // ports that were up and are down
 	flaps     map[string]int    // completed down/up cycles
@@ -511,7 +511,7 @@ func (s *Switch) Keep() (back func()) {
 	defer s.mu.Unlock()
 	cfg, saved, raw, overlay := s.cfg.clone(), s.saved.clone(), s.rawSaved, cloned(s.overlay)
 	orch, pending, loose := tables(s.orch).clone(), maps.Clone(s.pendingPG), maps.Clone(s.loose)
-	dead, still := maps.Clone(s.dead), s.still // nobody modifies still
+	dead, still := maps.Clone(s.dead), s.still // its contents are never modified
 	mgr := buffermgr{maps.Clone(s.mgr.pfc), maps.Clone(s.mgr.cable)}
 	return func() {
 		s.mu.Lock()

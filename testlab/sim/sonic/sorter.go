@@ -21,8 +21,8 @@ type move []rowWrite
 // generic_config_updater/patch_sorter.py, RequiredValueIdentifier).
 var portTables = []string{"BUFFER_PG", "BUFFER_QUEUE", "BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST", "PORT_QOS_MAP", "QUEUE"}
 
-// tableOrder lists referenced tables before the tables that refer to them; tables not listed go
-// where "" is.
+// tableOrder lists referenced tables before the tables that refer to them; tables not listed take
+// the place of "".
 var tableOrder = []string{"DEVICE_METADATA", "MACSEC_PROFILE", "PORT", "DSCP_TO_TC_MAP", "DOT1P_TO_TC_MAP", "TC_TO_QUEUE_MAP", "TC_TO_PRIORITY_GROUP_MAP",
 	"MAP_PFC_PRIORITY_TO_QUEUE", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "TC_TO_DSCP_MAP", "SCHEDULER", "WRED_PROFILE",
 	"BUFFER_POOL", "BUFFER_PROFILE", "CABLE_LENGTH", "DEFAULT_LOSSLESS_BUFFER_PARAMETER", "LOSSLESS_TRAFFIC_PATTERN",

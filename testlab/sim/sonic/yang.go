@@ -61,7 +61,7 @@ type model struct {
 	// entries lists the only entries a table may have, each with its own fields.
 	entries map[string]map[string]leaf
 	must    func(c *yangCheck, key string, e map[string]any) string
-	// musts holds the must statements of a model that the function must implements.
+	// musts holds the must statements of the model that the must function implements.
 	musts []string
 	// loose tables have a model that is not checked in depth here.
 	loose bool
