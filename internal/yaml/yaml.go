@@ -148,8 +148,8 @@ func documents(data []byte) (docs []*yamlv3.Node, err error) {
 	return docs, nil
 }
 
-// badText finds the first byte that YAML does not allow, except characters that a quoted scalar
-// could only contain as an escape.
+// badText finds the first character that YAML does not allow in a file. It does not interpret
+// escapes in quoted scalars. msg is "" if there is none.
 func badText(data []byte) (line, col int, msg string) {
 	line, col = 1, 1
 	for i := 0; i < len(data); {

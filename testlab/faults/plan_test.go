@@ -15,8 +15,8 @@ import (
 // the findings that validate reports afterwards.
 func TestPlanSaysWhatItLeaves(t *testing.T) {
 	const mark = "left as it is: "
-	// least is the number of findings caused by a fabric's faults. On the other systems the plan
-	// rewrites every memory setting that it reads.
+	// least is the minimum number of findings that plan notes must name, over all faults of a
+	// fabric. On EOS and NX-OS a plan rewrites every memory setting that it reads.
 	for base, least := range map[string]int{"sonic": 5, "dynamic": 5, "eos": 0, "nxos": 0} {
 		x := start(t, bases[base], lab.Options{NIC: host.MLX5OFED})
 		left := func(device string) (out []string, changes int) {

@@ -111,8 +111,8 @@ func (f *Faults) StuckPager(on bool) { f.Set(&f.stuck, on) }
 // (ktbyers/netmiko arista.py, cisco_nxos.py).
 func (f *Faults) DoubleEcho(on bool) { f.Set(&f.doubleEcho, on) }
 
-// EchoAhead echoes input that is typed while a command runs also when it arrives, in the middle of
-// the output, like the line discipline of a terminal.
+// EchoAhead echoes input that arrives while a command runs at once, in the middle of the output,
+// as a terminal's line discipline does. The input is echoed again when it is read.
 func (f *Faults) EchoAhead(on bool) { f.Set(&f.echoAhead, on) }
 
 // FlushInput discards input typed before a prompt (TCSAFLUSH).

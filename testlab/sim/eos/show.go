@@ -46,7 +46,7 @@ func textOnly(text func(f *front, args []string) string) func(*front, []string) 
 
 var showCommands []showCommand
 
-func init() { // avoids an initialization cycle: some commands search the table
+func init() { // avoids an initialization cycle
 	showCommands = []showCommand{
 		{"version", false, (*front).version},
 		{"clock", false, textOnly(func(f *front, _ []string) string { return f.clock() })},
