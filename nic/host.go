@@ -120,7 +120,7 @@ func (h *Host) Selectors() map[string]intent.Selector {
 // Empty reports whether the Host lists no port.
 func (h *Host) Empty() bool { return len(h.Ports) == 0 }
 
-// UnitState is what is known about the boot unit.
+// UnitState describes the boot unit as far as it is known.
 type UnitState struct {
 	Present bool `json:"present"`
 	// Digest is the [Digest] of the settings that the unit applies; "" if not known.

@@ -43,7 +43,7 @@ const (
 	PlanTimeout  = time.Minute
 	applyTimeout = time.Hour
 	unitTimeout  = 10 * time.Minute
-	resetTimeout = 20 * time.Minute // a BlueField alone takes up to ten
+	resetTimeout = 20 * time.Minute // resetting a BlueField takes up to ten minutes
 	// holdTimeout covers an apply, the gate of its wave, and a revert.
 	holdTimeout = 4 * time.Hour
 	maxTimeout  = 24 * time.Hour

@@ -83,7 +83,7 @@ type answer struct {
 type progress struct {
 	Step  int `json:"step"`
 	Steps int `json:"steps"`
-	// Note belongs to a hold: why the mark could not be set.
+	// Note belongs to a hold: why there is no mark, or whose mark was taken over.
 	Note string `json:"note,omitzero"`
 }
 

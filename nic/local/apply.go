@@ -13,7 +13,7 @@ import (
 )
 
 // Deadlines of a step. A firmware step reads a card three times and writes it once; its tool has
-// deadlines of its own. An nicctl step runs the tool about ten times, each time for all cards.
+// deadlines of its own. A step that uses nicctl runs it about ten times, each time for all cards.
 const (
 	stepTimeout      = 30 * time.Second
 	nicctlTimeout    = 3 * time.Minute

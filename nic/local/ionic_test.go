@@ -30,8 +30,8 @@ func amd(t *testing.T) (*localtest.Host, *nicctltest.Host) {
 	return h, cards
 }
 
-// held returns what the cards hold. It hides the schedule of a new card, whose share is shown after
-// a revert.
+// held returns what the cards hold. It shows the schedule of a new card without its share of 100%,
+// because a revert writes that share out.
 func held(cards *nicctltest.Host) (out []string) {
 	cards.Edit(func(cs []*nicctltest.Card, trust *qos.Trust) {
 		for _, c := range cs {

@@ -22,8 +22,8 @@ type Held struct {
 	End func()
 }
 
-// How long to wait for a mark whose run is ending: an agent ends a moment after its connection is
-// cut.
+// holdPatience is how long Hold waits for a mark whose run is ending, because an agent exits a moment
+// after its connection is cut. holdPause is the time between two attempts.
 const (
 	holdPatience = time.Second
 	holdPause    = 20 * time.Millisecond

@@ -12,8 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// How long the settings of a run are watched unless the Machine says otherwise, how often they are
-// read, and how often at least.
+// Watch reads the settings of a run every stayEvery for defaultStay, or for the Machine's Stay, and at
+// least minLooks times.
 const (
 	defaultStay = 5 * time.Second
 	stayEvery   = 250 * time.Millisecond

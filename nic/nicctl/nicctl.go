@@ -39,7 +39,7 @@ var (
 	ErrRefused = errors.New("refused by nicctl")
 	// ErrOutput: the tool's output cannot be parsed.
 	ErrOutput = errors.New("answer of nicctl not understood")
-	// ErrNoPort: no card has the port, or several ports match.
+	// ErrNoPort: no card has the port, or it is not known which of a card's ports it is.
 	ErrNoPort = errors.New("nicctl shows no such port")
 	// ErrInvalid: no card can have such a value. Nothing was sent.
 	ErrInvalid = errors.New("value out of range")
