@@ -13,7 +13,7 @@ import (
 const switches, ports = 1000, 64
 
 // BenchmarkCompile measures what `render` does for 1,000 switches of 64 ports,
-// on one core and without the files it writes.
+// on one core and without writing files.
 func BenchmarkCompile(b *testing.B) {
 	for _, form := range []struct{ name, text string }{
 		{"ranges", ranges(model64, switches, ports)},

@@ -101,7 +101,7 @@ func eosPageOf(role string) eosPage {
 }
 
 // BenchmarkRender prints 1,000 EOS switches of 64 ports in three roles: once from compiled
-// switches, and once including the loading of the intent. The floor is a text/template for this
+// switches, and once including their compilation. The floor is a text/template for this
 // fabric only, with values that are ready to print. It prints the same bytes.
 func BenchmarkRender(b *testing.B) {
 	f, err := intent.Load(save(b, header+fmt.Sprintf(eosRoles, eosModel, switches*2/5, switches/5)), intent.Options{})

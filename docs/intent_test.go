@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the generated parts of pages")
 
-// The keys in intent-keys.md are those of the schema, with its words.
+// intent-keys.md must list the keys of the schema with their descriptions.
 func TestIntentKeys(t *testing.T) {
 	want, err := keys()
 	if err != nil {
@@ -29,8 +29,8 @@ func TestIntentKeys(t *testing.T) {
 	generated(t, "intent-keys.md", "keys", want)
 }
 
-// generated compares the part of a page that is made by this test with what it is to
-// be, and writes it with -update.
+// generated compares the generated part of a page with the wanted text, and rewrites it with
+// -update.
 func generated(t *testing.T, page, part, want string) {
 	t.Helper()
 	b, err := os.ReadFile(page)
@@ -53,7 +53,7 @@ func generated(t *testing.T, page, part, want string) {
 	}
 }
 
-// schema is the part of JSON Schema that the intent's uses.
+// schema is the subset of JSON Schema that the intent's schema uses.
 type schema struct {
 	Ref         string             `json:"$ref"`
 	Type        types              `json:"type"`
@@ -70,8 +70,8 @@ type schema struct {
 	Defs        map[string]*schema `json:"$defs"`
 }
 
-// types is one type or a list of them; the first is enough here, as the others
-// only forgive how it is written.
+// types is one type or a list of types. Only the first counts here, as the others accept another
+// spelling.
 type types string
 
 func (t *types) UnmarshalJSON(b []byte) error {
@@ -83,8 +83,8 @@ func (t *types) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*string)(t))
 }
 
-// keys lists every object of the schema, the file first and then each as it is
-// first spoken of.
+// keys returns a table for each object of the schema: the file first, then the others in order of
+// first reference.
 func keys() (string, error) {
 	var root schema
 	if err := json.Unmarshal(intent.Schema(), &root); err != nil {
@@ -137,7 +137,8 @@ func keys() (string, error) {
 	return b.String(), nil
 }
 
-// quantities are the texts with a unit, by what their pattern ends in.
+// quantities maps a part of a pattern to the description of the texts with a unit that it
+// matches.
 var quantities = []struct{ in, is string }{
 	{"KiB|MiB", "bytes: `150KB`, `1.5MiB`"},
 	{"(G|M|T)", "rate: `400G`"},
@@ -148,7 +149,7 @@ var quantities = []struct{ in, is string }{
 	{"^(env:", "`env:NAME`, `file:PATH` or `keyring:SERVICE/USER`"},
 }
 
-// describe says what a value is, and which objects it names.
+// describe returns the description of a value, and the objects that it refers to.
 func describe(s *schema) (string, []string, error) {
 	switch {
 	case s.Ref != "":

@@ -14,7 +14,7 @@ import (
 // intent.
 type portNames struct {
 	index map[string]int32       // index in Switch.Ports of each name
-	more  map[*string]*portNames // longer lists, keyed by a pointer to the first added name; nil if an added name already exists
+	more  map[*string]*portNames // extended names, by a pointer to the first added name; a nil value means that names would repeat
 	// order permutes the ports into numeric order; nil if they are already in order. Once order
 	// is set, index refers to numeric order.
 	order  []int32

@@ -47,7 +47,7 @@ func refusedWith(err error, statuses ...int) bool {
 // errFailed means that the switch could not execute a request, or only in part.
 var errFailed = errors.New("internal error of the switch")
 
-// hinted is an error with advice.
+// hinted is an error with a hint.
 type hinted struct {
 	error
 	hint string
@@ -55,7 +55,7 @@ type hinted struct {
 
 func (h *hinted) Unwrap() error { return h.error }
 
-// Hint returns the advice.
+// Hint returns the hint.
 func (h *hinted) Hint() string { return h.hint }
 
 // at returns the path of a resource from its words, which may contain slashes.

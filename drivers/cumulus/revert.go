@@ -177,10 +177,9 @@ func (d *Driver) back(ctx context.Context, b record, now *native.Config) error {
 	return nil
 }
 
-// save makes the startup configuration pass good. Since 5.9 each apply saves, unless that is
-// turned off. If the startup configuration already passes, save writes nothing, so that unsaved
-// changes of others stay unsaved. After a failed save it does not try again, because the switch
-// may lack space.
+// save saves the configuration unless good already accepts the startup configuration, so that
+// unsaved changes of others stay unsaved. Since 5.9 each apply saves, unless that is turned off.
+// After a failed save it does not try again, because the switch may lack space.
 func (d *Driver) save(ctx context.Context, good func(*native.Config) bool) error {
 	cfg, err := d.config(ctx, "startup")
 	switch {

@@ -94,8 +94,8 @@ func withoutComments(text string) []byte {
 	return out
 }
 
-// Says fails the test unless err wraps is but not not, contains all the texts, and does not
-// contain the secret.
+// Says fails the test unless err wraps is, does not wrap not, contains all the texts, and does not
+// contain the secret. not may be nil.
 func Says(t testing.TB, secret string, err, is, not error, texts ...string) {
 	t.Helper()
 	if !errors.Is(err, is) || not != nil && errors.Is(err, not) {

@@ -34,7 +34,7 @@ type Fixture struct {
 	// Only names the cases to run; nil runs all. A driver passes all cases on some device, and
 	// may repeat a few on many.
 	Only []string
-	// Not maps the cases that do not apply to the device to the reason.
+	// Not holds the cases that do not apply to the device, each with the reason.
 	Not map[string]string
 }
 

@@ -24,7 +24,8 @@ func (d *Driver) Cut(cfg *native.Config, _ []ssh.Shown) string {
 func (d *Driver) Variant(context.Context, *native.Config) (int, error) { return 0, nil }
 
 // Prepare chooses the session name of an apply, and aborts the sessions that earlier runs left
-// open. It returns an error if another user has a session open.
+// open. It returns an error if another user or run has a session open, or if a commit timer is
+// running.
 func (d *Driver) Prepare(ctx context.Context, id string, b *lines.Record) error {
 	open, err := d.sessions(ctx)
 	if errors.Is(err, errNotShown) && !d.way.timed() {

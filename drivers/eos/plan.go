@@ -157,7 +157,7 @@ func (p *planner) Block() {
 	p.blockShared()
 }
 
-// Impact returns the general impact of a change, because Arista documents none.
+// Impact returns an estimate that holds for any switch, because Arista documents no impacts.
 func (p *planner) Impact(kind qos.Kind) qos.Impact {
 	switch kind {
 	case qos.KindAdminUp:

@@ -383,9 +383,9 @@ func (m *Machine) Keep(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// save makes the startup configuration pass good. If it already does, save writes nothing, so
-// that unsaved changes of others stay unsaved. After a failed save it does not try again, because
-// the switch may lack space.
+// save saves the configuration unless good already accepts the startup configuration, so that
+// unsaved changes of others stay unsaved. After a failed save it does not try again, because the
+// switch may lack space.
 func (m *Machine) save(ctx context.Context, good func(*native.Config) bool) error {
 	cfg, err := m.Config(ctx, Startup)
 	switch {

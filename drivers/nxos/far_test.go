@@ -8,7 +8,7 @@ import (
 	simnxos "github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
 )
 
-// manyPorts is a switch of which all n ports are in the intent.
+// manyPorts returns the options of a switch with n ports, all in the intent.
 func manyPorts(n int) boxOptions {
 	o := boxOptions{Options: simnxos.Options{Routed: true}}
 	for i := range n {

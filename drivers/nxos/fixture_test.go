@@ -140,7 +140,7 @@ func (b *box) device() *drivertest.Device {
 	return d
 }
 
-// says fails the test unless err wraps is but not not, and contains all the texts.
+// says fails the test unless err wraps is, does not wrap not, and contains all the texts.
 func says(t testing.TB, err, is, not error, texts ...string) {
 	t.Helper()
 	drivertest.Says(t, drivertest.Password, err, is, not, texts...)

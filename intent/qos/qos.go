@@ -206,7 +206,7 @@ type Platform struct {
 	RoCEMode bool
 }
 
-// RoCEModeLossy is the usual priority group of lossy traffic in a [Platform.RoCEMode].
+// RoCEModeLossy is the usual priority group of lossy traffic on a device in [Platform.RoCEMode].
 const RoCEModeLossy = NumPriorities - 1
 
 // Class is a traffic class of the intent.
