@@ -17,7 +17,8 @@ import (
 	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-// secondClass adds a lossless class with priority 4 to the intent of a test.
+// secondClass holds the replacements that add a lossless class with priority 4 to the intent of a
+// test.
 var secondClass = []string{"  cnp: {priority: 6", "  storage: {priority: 4, dscp: [34], lossless: true, bandwidth: 20%, ecn: {min: 150KB, max: 1500KB, probability: 10%}}\n  cnp: {priority: 6", "bandwidth: 40%", "bandwidth: 20%"}
 
 // groupBuffer returns the buffer profile that ASIC_DB has for a priority group.

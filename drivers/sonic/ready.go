@@ -87,8 +87,9 @@ func notReady(why string) error {
 		"'docker ps' and 'show services' list the daemons; 'sudo systemctl restart swss' starts them again and takes all ports down meanwhile")
 }
 
-// waiting are tables of APPL_DB with rows that the daemons have written and orchagent has not read
-// yet. orchagent reads these like all others (sonic-swss-common common/producerstatetable.cpp).
+// waiting lists tables of APPL_DB with rows that the daemons have written and orchagent has not
+// read yet. Two tables are enough, because orchagent reads each like all others (sonic-swss-common
+// common/producerstatetable.cpp).
 var waiting = []string{"_PORT_TABLE", "_" + native.TGroup + "_TABLE"}
 
 // taken waits until orchagent has read everything that was sent to it.

@@ -458,8 +458,8 @@ func (a *accountant) alone(u *use) bool {
 	})
 }
 
-// groupsDiffer reports whether a port stores a paused class in a different group than the one its
-// pause frames stand for. Without a map, group n sends the pause frames of priority n.
+// groupsDiffer reports whether a port puts a paused class into a different priority group than the
+// one that sends its pause frames. Without a map, group n sends the pause frames of priority n.
 func (a *accountant) groupsDiffer(u *use, class, group int) bool {
 	return slices.ContainsFunc(u.ports, func(n string) bool {
 		p := a.dev.Ports[n]

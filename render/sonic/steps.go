@@ -562,8 +562,8 @@ func join(head *request, reqs []*request, tail *request) []*request {
 	switch {
 	case len(head.ops) == 0:
 	case len(reqs) == 0 || len(head.up) > 0 || len(reqs[0].down) == 0:
-		// Ports that come up do so before others go down, because they may be uplinks; without the
-		// updater, which orders writes, also after the rows that they depend on.
+		// Ports that come up do so before others go down, because they may be uplinks. If the
+		// updater does not order the writes, they also come up after their rows are written.
 		reqs = slices.Insert(reqs, 0, head)
 	default:
 		r := reqs[0]
