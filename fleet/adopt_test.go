@@ -24,9 +24,9 @@ import (
 
 var mutants = flag.Int("mutants", sharedtest.Sized(1000, 0), "how many mutations of each system's corpus are tried; 0 for all")
 
-// A case of the corpus is a configuration as operators write them, and what an import
-// makes of it. Its comment says what it shows; a line of it that begins with "unsound:"
-// says why a plan of the intent is not empty, or which fault the configuration has.
+// corpusCase is a configuration as operators write them, with the expected result of its
+// import. The comment says what the case shows. A line of it that begins with "unsound:" says
+// why a plan of the intent is not empty, or what is wrong with the configuration.
 type corpusCase struct {
 	name, system, file string
 	comment            string
@@ -41,7 +41,7 @@ func corpus(t testing.TB, system string) (out []corpusCase) {
 	}
 	for i, file := range files {
 		if testing.Short() && !*update && i%8 != 0 {
-			continue // a sample does for the race detector: they all run the same code
+			continue // a sample is enough for the race detector: all cases run the same code
 		}
 		a, err := txtar.ParseFile(file)
 		if err != nil {
@@ -78,7 +78,7 @@ func adopted(t testing.TB, system string, config []byte) (*fleet.Imported, error
 	return nil, errors.New(strings.ReplaceAll(err.Error(), file, "running.cfg"))
 }
 
-// accountText is the golden form of an import.
+// accountText returns the result of an import as text for the golden files.
 func accountText(r *fleet.Imported, err error) []byte {
 	var b bytes.Buffer
 	if err != nil {
@@ -117,8 +117,8 @@ func accountText(r *fleet.Imported, err error) []byte {
 
 var systems = []string{"eos", "nxos", "sonic"}
 
-// What an import makes of each configuration of the corpus is as reviewed, a sound one
-// gives an empty plan, and so does one without QoS.
+// The import of each configuration of the corpus matches the reviewed golden file, and a sound
+// configuration, also one without QoS, gives an empty plan.
 func TestCorpus(t *testing.T) {
 	for _, system := range systems {
 		for _, c := range corpus(t, system) {
@@ -156,7 +156,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// signature is all that a reader of an import learns.
+// signature returns all that an import reports, without line numbers.
 func signature(t testing.TB, system string, config []byte) string {
 	got, err := adopted(t, system, config)
 	text := string(accountText(got, err))
@@ -166,17 +166,17 @@ func signature(t testing.TB, system string, config []byte) string {
 	return placeNumbers.ReplaceAllString(text, "")
 }
 
-// placeNumbers move with lines that are taken away.
+// placeNumbers matches line numbers, which change when lines are removed.
 var placeNumbers = regexp.MustCompile(`,? ?line \d+`)
 
-// A mutation is a configuration with one line or field altered or taken away.
+// mutation is a configuration with one line or field altered or removed.
 type mutation struct {
 	what   string
 	config []byte
 }
 
-// No line that concerns QoS, PFC, ECN, buffers or the MTU is lost in silence: without
-// it, or with another value, the intent or the account is another.
+// No line that concerns QoS, PFC, ECN, buffers or the MTU is silently lost: if it is removed or
+// has another value, the intent or the account changes.
 func TestNothingIsLostInSilence(t *testing.T) {
 	if testing.Short() {
 		t.Skip("thousands of configurations")
@@ -222,8 +222,8 @@ func TestNothingIsLostInSilence(t *testing.T) {
 	}
 }
 
-// The lines that the contract is about, told apart without the decoders: those of
-// blocks that are about QoS, and those of other blocks by their words.
+// Patterns for the lines that the import must account for, independent of the decoders: all
+// lines of QoS blocks, and lines of other blocks that begin with certain words.
 var (
 	qosBlock   = regexp.MustCompile(`^(class-map|policy-map|qos profile|system qos|port-profile)\b`)
 	otherBlock = regexp.MustCompile(`^(class-map|policy-map) type (control-plane|copp|pbr|pdp|traffic|inspect)|^(class-map|policy-map) .*copp`)
@@ -232,8 +232,8 @@ var (
 	number     = regexp.MustCompile(`\d+`)
 )
 
-// lineMutations takes away and alters each line of a text that the contract is about.
-// With the header of a block goes all of the block.
+// lineMutations returns mutations that remove or alter each line that the import must account
+// for. Removing the header of a block removes the whole block.
 func lineMutations(_ testing.TB, config []byte) (out []mutation) {
 	lines := strings.Split(string(config), "\n")
 	indent := func(s string) int { return len(s) - len(strings.TrimLeft(s, " \t")) }
@@ -261,7 +261,7 @@ func lineMutations(_ testing.TB, config []byte) (out []mutation) {
 	return out
 }
 
-// altered is a line with another value: its last number, or its last word.
+// altered returns a line with its last number changed or, if it has none, its last word.
 func altered(l string) string {
 	if at := number.FindAllStringIndex(l, -1); len(at) > 0 {
 		last := at[len(at)-1]
@@ -284,14 +284,15 @@ func altered(l string) string {
 	}
 }
 
-// qosTables are the tables that the contract is about, and qosFields the fields of
-// other tables.
+// qosTables matches the tables that the import must account for, and qosFields holds such
+// fields of other tables.
 var (
 	qosTables = regexp.MustCompile(`^(BUFFER_.*|QUEUE|SCHEDULER|WRED_PROFILE|PORT_QOS_MAP|.*_TO_.*_MAP|MAP_PFC_PRIORITY_TO_QUEUE|PFC_WD|CABLE_LENGTH|DEFAULT_LOSSLESS_BUFFER_PARAMETER|LOSSLESS_TRAFFIC_PATTERN)$`)
 	qosFields = map[string][]string{"PORT": {"mtu", "pfc_asym"}, "PORTCHANNEL": {"mtu"}}
 )
 
-// fieldMutations takes away and alters each field of CONFIG_DB that the contract is about.
+// fieldMutations returns mutations that remove or alter each field of CONFIG_DB that the import
+// must account for.
 func fieldMutations(t testing.TB, config []byte) (out []mutation) {
 	parse := func() map[string]map[string]map[string]any {
 		doc := map[string]map[string]map[string]any{}

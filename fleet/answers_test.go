@@ -11,8 +11,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 )
 
-// What a device may answer hangs on how many are asked at a time: together they must not
-// take all memory.
+// The maximum size of a device's answer depends on how many devices are asked at a time, so
+// that together they do not take all memory.
 func TestLargeAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(8 << 30))

@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// approver answers as a test says.
+// approver answers as a test tells it, and records the requests.
 type approver struct {
 	asked  []ApprovalRequest
 	answer func() error
@@ -23,8 +23,8 @@ func (a *approver) Approve(_ context.Context, r ApprovalRequest) error {
 
 func (a *approver) String() string { return "the board" }
 
-// The approver is asked after the operator and before the first write, also of a
-// rollback, and again before each further wave.
+// The approver is asked after the operator and before the first write, also for a rollback,
+// and again before each further wave.
 func TestApproval(t *testing.T) {
 	g := newRig(t, "leaf1", "leaf2")
 	var order []string
@@ -66,7 +66,7 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// A no between two waves stops the run.
+// If the approver says no between two waves, the run stops.
 func TestApprovalOfAWave(t *testing.T) {
 	g := newRig(t, "leaf1", "leaf2")
 	asks := 0
@@ -90,7 +90,7 @@ func wantRefused(t *testing.T, err error) {
 	}
 }
 
-// A no, an answer after the window has closed and Ctrl-C leave everything as it was.
+// A no, an answer after the window has closed, and Ctrl-C all leave everything unchanged.
 func TestNotApproved(t *testing.T) {
 	g := newRig(t, "leaf1")
 	by := &approver{answer: func() error { return errors.New("frozen") }}
@@ -115,7 +115,7 @@ func TestNotApproved(t *testing.T) {
 	}
 }
 
-// A plan has one digest, saved or not.
+// A plan has the same digest before and after it is saved.
 func TestPreparedDigest(t *testing.T) {
 	g := newRig(t, "leaf1", "leaf2")
 	path := filepath.Join(t.TempDir(), "p.plan")

@@ -21,8 +21,8 @@ func TestBaselineNeedsAWindow(t *testing.T) {
 	}
 }
 
-// Whatever is in a file, a baseline holds counters that exist and windows of a sane
-// length, and is the same when it is kept again.
+// Whatever the file contains, a decoded baseline has only existing counters and windows of a
+// sane length, and saving and decoding it again gives the same ports.
 func FuzzBaseline(f *testing.F) {
 	for _, seed := range []string{
 		`{"format":1,"fabric":"pod1","window":[{"device":"leaf1","port":"Ethernet0","seconds":120,"counters":{"pfc-rx 3":41,"errors-rx":18446744073709551615,"no such":1}}]}`,

@@ -15,9 +15,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// A broken configuration names its fault without an intent: a line "want: ID PLACE" of
-// the comment is a finding and a pattern of the place of it, which is a row, or a line
-// and the header of its block. Faults that a case does not name are no errors.
+// Without an intent, the fault of a broken configuration is found. A line "want: ID PLACE" in
+// the comment of a case names the finding and a pattern for its place, which is a row, or a
+// line and the header of its block. There must be no other findings of severity error.
 func TestBrokenConfigurationsAreNamed(t *testing.T) {
 	files, err := filepath.Glob("testdata/broken/*/*.txtar")
 	if err != nil || len(files) < 20 {
@@ -73,7 +73,8 @@ var (
 	linePlace = regexp.MustCompile(`^(.+):(\d+)$`)
 )
 
-// placeText is the line of a place and the header of its block.
+// placeText returns the header of the block of a place and its line, for a place FILE:LINE;
+// any other place it returns unchanged.
 func placeText(t *testing.T, where string) string {
 	m := linePlace.FindStringSubmatch(where)
 	if m == nil {
@@ -100,7 +101,7 @@ func findingsText(t *testing.T, found []validate.Finding) string {
 	return b.String()
 }
 
-// checkedAlone judges one configuration as check --config does.
+// checkedAlone checks one configuration as check --config does.
 func checkedAlone(t testing.TB, system string, config []byte) ([]validate.Finding, error) {
 	file := filepath.Join(t.TempDir(), "running.cfg")
 	if err := os.WriteFile(file, config, 0o600); err != nil {
@@ -110,7 +111,7 @@ func checkedAlone(t testing.TB, system string, config []byte) ([]validate.Findin
 	return found, err
 }
 
-// A sound configuration has no error, and one without QoS nothing above info.
+// A sound configuration has no errors, and one without QoS has no findings above info.
 func TestSoundConfigurationsHaveNoErrors(t *testing.T) {
 	for _, system := range systems {
 		for _, c := range corpus(t, system) {
@@ -121,7 +122,7 @@ func TestSoundConfigurationsHaveNoErrors(t *testing.T) {
 				t.Parallel()
 				found, err := checkedAlone(t, system, c.config)
 				if _, refused := adopted(t, system, c.config); refused != nil && err != nil {
-					return // nothing of it can be read, as the case says
+					return // the case is a configuration that cannot be read at all
 				}
 				if err != nil {
 					t.Fatal(err)

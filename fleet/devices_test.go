@@ -24,7 +24,7 @@ type machine struct{ agent.Machine }
 
 func (machine) Close() error { return nil }
 
-// A switch and a host are applied in one run, and rolled back from its journal.
+// A switch and a host are changed in one run, and rolled back from its journal.
 func TestSwitchAndHostInOneRun(t *testing.T) {
 	k := localtest.New(t.TempDir())
 	k.Add(localtest.Port{Name: nicPort, RDMA: "mlx5_0", PCI: "0000:3b:00.0", Driver: nic.DriverMLX5})
@@ -55,8 +55,8 @@ func TestSwitchAndHostInOneRun(t *testing.T) {
 		res, err := Apply(t.Context(), devices, plan, o)
 		return res, errors.Join(err, plan.Close())
 	}
-	// After the question the host is compared with its plan, like a switch, and where
-	// it has changed neither is written.
+	// After the question the host is compared with its plan, like a switch. If it has
+	// changed, neither device is written to.
 	res, err := apply(func() error {
 		k.Corrupt(nicPort, func(s *dcb.State) { s.PFC.Enabled = qos.Priorities(5) })
 		return nil
@@ -96,13 +96,13 @@ func TestSwitchAndHostInOneRun(t *testing.T) {
 	}
 }
 
-// Devices of a wave are worked on side by side, and their outcomes come in order.
-// One that fails lets those at work end, and no further one begins.
+// Devices of a wave are changed in parallel, and their outcomes come in order. If one fails,
+// those in progress are finished and no further one is started.
 func TestWorkers(t *testing.T) {
 	const workers = 3
 	names := []string{"leaf1", "leaf2", "leaf3", "leaf4", "leaf5"}
 	for _, fails := range []bool{false, true} {
-		var together sync.WaitGroup // the first workers devices are in Apply at once
+		var together sync.WaitGroup // makes the first devices wait in Apply for each other
 		together.Add(workers)
 		var jobs []task
 		var boxes []*box
@@ -140,8 +140,8 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// A device that is not as intended for reasons that are no work for a run says so,
-// and the run goes on.
+// A device that is not as intended for reasons that a run cannot fix is reported, and the run
+// continues.
 func TestUnfit(t *testing.T) {
 	j := job("leaf1", &box{mask: qos.Priorities(3, 4)})
 	j.nothing()
@@ -152,7 +152,7 @@ func TestUnfit(t *testing.T) {
 	}
 }
 
-// A plan of a device that the call does not have is refused.
+// A plan for a device that is not among the devices of the call is refused.
 func TestApplyOfAnotherDevice(t *testing.T) {
 	b := &box{mask: qos.Priorities(3, 4)}
 	dev := job("leaf1", b).Device
@@ -171,7 +171,7 @@ func TestApplyOfAnotherDevice(t *testing.T) {
 	}
 }
 
-// A plan file may not keep a code point in just any class.
+// A plan file may keep code points only in lossless classes of the intent.
 func TestInterimKeepsLosslessClassesAlone(t *testing.T) {
 	f := &intent.Fabric{Settings: &intent.Settings{Classes: []*intent.Class{
 		{Priority: intent.Value[int]{V: 3}, Lossless: intent.Value[bool]{V: true}}, {Priority: intent.Value[int]{V: 4}},

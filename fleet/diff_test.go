@@ -7,8 +7,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// The text of a host has what a run would change, a port with its values below it, and not
-// what is blocked or left open.
+// The diff of a host shows what a run would change, each port with its values below it, and
+// leaves out changes that are blocked or open.
 func TestDiffOfAHost(t *testing.T) {
 	change := func(field, was, want string) qos.Change {
 		return qos.Change{Field: qos.NIC(field), Old: was, New: want}
@@ -46,8 +46,8 @@ func TestDeviceDiffers(t *testing.T) {
 	}
 }
 
-// A state in between that is worse needs traffic-loss to be allowed, whatever the devices
-// disturb; what is left unchecked or unproven keeps a rollout open.
+// A worse intermediate state requires --allow traffic-loss, whatever the impact of the
+// devices. Anything unchecked or unproven keeps a rollout open.
 func TestRolloutImpact(t *testing.T) {
 	var none *Rollout
 	if none.Impact() != qos.ImpactNone || none.Open() {

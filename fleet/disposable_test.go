@@ -8,8 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
-// A journal is disposable once enough newer ones are there and a later run has settled what it
-// left on devices; none is while the newest run rolls back.
+// A journal is disposable once there are enough newer ones and a later run has settled what it
+// left on devices. No journal is disposable while the newest run is an unfinished rollback.
 func TestDisposable(t *testing.T) {
 	dir := t.TempDir()
 	expect := func(keep int, want ...string) {
@@ -31,7 +31,7 @@ func TestDisposable(t *testing.T) {
 	record(t, dir, "run5", false, entry{}, wrote("leaf1", Applied)...)
 	expect(5)
 	expect(4, "run1")
-	expect(1, "run1") // the others say what is left on leaf2, leaf3 and leaf5
+	expect(1, "run1") // the others record what is left on leaf2, leaf3 and leaf5
 	record(t, dir, "run6", true, entry{Of: "run5"}, wrote("leaf2", Restored)...)
 	expect(1)
 	record(t, dir, "run7", false, entry{}, slices.Concat(wrote("leaf3", Applied), wrote("leaf5", Reverted))...)

@@ -22,14 +22,16 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// edit is a change of an intent that operators often make.
+// edit is a change of an intent that operators often make. It replaces matches of the regular
+// expression old by new.
 type edit struct {
 	name, old, new string
-	// worse says that no order of it is without a state in between that is worse.
+	// worse is set if every order has a worse intermediate state.
 	worse bool
 }
 
-// editsOf are edits of an example with its names.
+// editsOf returns the edits of an example. rdma is the name of its RDMA class, last the
+// bandwidth of its default class.
 func editsOf(rdma, last string) []edit {
 	return []edit{
 		{"add a class", `(default: .*bandwidth: )` + last, `bulk: {priority: 1, dscp: [10], bandwidth: 5%}` + "\n  ${1}" + less5(last), false},
@@ -51,7 +53,7 @@ func less5(percent string) string {
 	return fmt.Sprintf("%d%%", n-5)
 }
 
-// load loads an intent.
+// load loads an intent from text.
 func load(t *testing.T, text string) *fleet.Fabric {
 	t.Helper()
 	f, err := fleet.Load(t.Context(), "-", fleet.LoadOptions{Stdin: strings.NewReader(text), Name: "fabric.yaml", Take: fleet.TakeAll})
@@ -61,8 +63,8 @@ func load(t *testing.T, text string) *fleet.Fabric {
 	return f
 }
 
-// The order of ten common edits of the examples is written down in testdata, and none has
-// a state in between that is worse but those of which it is known.
+// The order for ten common edits of each example matches the golden file in testdata, and has a
+// worse intermediate state only for the edits marked worse.
 func TestOrderOfEdits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("eighty applies")

@@ -11,14 +11,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// stateDir is a folder for the lock and the journals of an example.
+// stateDir creates a folder for the lock and the journals of an example.
 func stateDir() (dir string, remove func()) {
 	dir, err := os.MkdirTemp("", "fleet-state-")
 	must(err)
 	return dir, func() { must(os.RemoveAll(dir)) }
 }
 
-// Plan reads the devices and writes nothing. Each plan comes as it is ready.
+// Plan reads the devices and writes nothing. Each plan is emitted as soon as it is ready.
 func ExamplePlan() {
 	f, at, end := example("quickstart", fleet.LoadOptions{})
 	defer end()
@@ -39,8 +39,8 @@ func ExamplePlan() {
 	// <nil>
 }
 
-// Apply carries out a plan that Prepare made, or one that OpenPlan read. If the
-// whole plan is refused, the error has a kind, and nothing was written.
+// Apply applies a plan made by Prepare or read by OpenPlan. If the plan is refused as a
+// whole, the error has a kind and nothing was written.
 func ExampleApply() {
 	f, at, end := example("quickstart", fleet.LoadOptions{})
 	defer end()
@@ -71,8 +71,7 @@ func ExampleApply() {
 	// spine2 applied
 }
 
-// Rollback returns the devices of a run, here of the newest one, to where they were
-// before it.
+// Rollback restores the devices of a run, here of the newest one, to their state before it.
 func ExampleRollback() {
 	f, at, end := example("quickstart", fleet.LoadOptions{Only: []string{"leaf1"}})
 	defer end()

@@ -13,8 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// example is an intent of the examples, and a lab in which all of its devices run as
-// they were delivered.
+// example loads an example intent and starts a lab with all its devices in factory state.
 func example(name string, o fleet.LoadOptions) (*fleet.Fabric, *fleet.Access, func()) {
 	text, err := examples.Intent(name)
 	must(err)
@@ -70,7 +69,7 @@ func ExampleCheck() {
 	// errors: false
 }
 
-// The devices are those of a lab, as they were delivered: nothing is configured.
+// The devices run in a lab in factory state: nothing is configured.
 func ExampleValidate() {
 	f, at, end := example("mixed", fleet.LoadOptions{Take: fleet.TakeAll, Only: []string{"leaf1", "spine1"}})
 	defer end()
@@ -98,7 +97,7 @@ func ExampleValidate() {
 	// PRT-01 spine1 Ethernet1/1,Ethernet2/1,Ethernet33/1,Ethernet34/1
 }
 
-// Two switches of a lab are imported; their links are what they see over LLDP.
+// Import reads two switches of a lab; the links come from LLDP.
 func ExampleImport() {
 	ctx := context.Background()
 	_, at, end := example("mixed", fleet.LoadOptions{})

@@ -10,8 +10,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
-// tokensOf lists the undo records of a device as the tests write them: the run's, and the
-// device.
+// tokensOf returns one line per device: its name, and the runs whose undo records are carried
+// out on it, in order.
 func tokensOf(t *testing.T, u *Undo) (out []string) {
 	t.Helper()
 	for _, d := range u.Devices {
@@ -28,15 +28,15 @@ func tokensOf(t *testing.T, u *Undo) (out []string) {
 	return out
 }
 
-// of are the records of a run on a device, whose undo record names both.
+// of returns the records of a run for a device. The undo record contains the name of the run.
 func of(run, device string, state State) []entry {
 	rs := wrote(device, state)
 	rs[1].Undo.Native = []byte(fmt.Sprintf("%q", run))
 	return rs
 }
 
-// A rollback takes the runs together of which one finished what the one before it was cut
-// off in, or stopped in.
+// If a run finished what an earlier run left unfinished when it was cut off or stopped, both
+// are rolled back together.
 func TestARunThatContinuesAnotherIsRolledBackWithIt(t *testing.T) {
 	all := []string{"a", "b", "c"}
 	begun := entry{Intent: "v1", Devices: all}
@@ -48,7 +48,7 @@ func TestARunThatContinuesAnotherIsRolledBackWithIt(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		runs []run
-		want []string // devices, with the runs whose undo records they take
+		want []string // each device, with the runs whose undo records are carried out on it
 		id   string
 	}{
 		"cut off in the second device": {[]run{
@@ -145,8 +145,8 @@ func TestARunThatContinuesAnotherIsRolledBackWithIt(t *testing.T) {
 	}
 }
 
-// What a run continues is what earlier ones left half done on the device, also where a
-// rollback was cut off in the writes of a run that the rolled back one had continued.
+// A run continues what earlier runs left half done on a device, even if the rollback that was
+// cut off there was undoing an earlier run, which the rolled back run had continued.
 func TestInherits(t *testing.T) {
 	all := []string{"a", "b"}
 	begun := entry{Intent: "v1", Devices: all}

@@ -17,8 +17,9 @@ func drops(n uint64, span time.Duration) gate.Finding {
 	return gate.Finding{ID: gate.LosslessDrop, Means: gate.Fail, Device: "leaf1", Port: "Ethernet0", What: "packets dropped", Counter: drivers.GroupDrops.Of(3), Count: n, Span: span}
 }
 
-// What the baseline shows fails a wave only if there is more of it, in number and by time. An
-// operator who goes on without enough counters does not make it a pass.
+// A failure that the baseline shows too fails a wave only if there is more of it, both in
+// number and per time. If an operator continues without enough counters, the wave still does
+// not count as passed.
 func TestGateVerdict(t *testing.T) {
 	const window = 5 * time.Minute
 	open := gate.Finding{ID: gate.NotCounted, Means: gate.Inconclusive, Device: "leaf1", What: "drops are not counted"}
@@ -29,7 +30,7 @@ func TestGateVerdict(t *testing.T) {
 		known  []gate.Finding
 		found  []gate.Finding
 		ask    bool
-		kind   Kind // of the error; "" for none
+		kind   Kind // kind of the error; "" for none
 		passed bool
 	}{
 		"nothing":                            {GateFull, nil, nil, false, "", true},
@@ -61,7 +62,7 @@ func TestGateVerdict(t *testing.T) {
 	}
 }
 
-// Each wave that changes a device has a gate, whatever writing it disturbs.
+// Each wave that changes a device has a gate, even if its impact is none.
 func TestEveryWaveHasAGate(t *testing.T) {
 	r := &run{RunOptions: RunOptions{Gate: &Gate{Mode: GateQuick, Access: &Access{}}}}
 	for _, tt := range []struct {
@@ -69,7 +70,7 @@ func TestEveryWaveHasAGate(t *testing.T) {
 		want  bool
 	}{
 		{[]Wave{{Devices: []string{"leaf1"}, Kind: "leaf", Impact: qos.ImpactNone}}, true},
-		{[]Wave{{Devices: []string{"leaf1"}}}, false}, // that nothing is written to
+		{[]Wave{{Devices: []string{"leaf1"}}}, false}, // nothing is written to the device
 		{nil, false},
 	} {
 		if got := r.newGated(tt.waves) != nil; got != tt.want {
@@ -81,7 +82,7 @@ func TestEveryWaveHasAGate(t *testing.T) {
 	}
 }
 
-// Settings of NICs that show under load alone have the long window as well.
+// NIC settings whose effect shows only under load get the long window too.
 func TestThresholdsOfNICs(t *testing.T) {
 	for field, want := range map[string]bool{nic.FieldECN: true, nic.FieldDCQCN + "[rp_ai_rate]": true, nic.FieldBuffers: true, nic.FieldMTU: false} {
 		d := &DevicePlan{Changes: []Group{{Change: qos.Change{Field: qos.NIC(field)}}}}

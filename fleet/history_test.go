@@ -18,7 +18,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// record writes a journal and ends it, unless cut.
+// record writes a journal, with an "end" record unless cut is true.
 func record(t *testing.T, dir, id string, cut bool, first entry, rs ...entry) {
 	t.Helper()
 	j, err := begin(store.Dir(dir), id, first)
@@ -81,7 +81,7 @@ func TestFindTheRunToTakeBack(t *testing.T) {
 	if _, _, err := newest("run1"); err == nil || !strings.Contains(err.Error(), "run run3 came after it on leaf3") {
 		t.Errorf("an older run: %v", err)
 	}
-	// Only what is asked for counts, and is in the way.
+	// Only runs on the devices asked for count, also as later runs that block a rollback.
 	if u, err := find(store.Dir(dir), "", func(n string) bool { return n == "leaf1" }); err != nil || u.ID != "run1" || len(u.Devices) != 1 || u.Devices[0].Name != "leaf1" {
 		t.Errorf("of leaf1: %+v %v", u, err)
 	}
@@ -110,7 +110,7 @@ func TestCutOffRuns(t *testing.T) {
 	if d, _ := cut["leaf2"].device("leaf2"); d.base != "base of leaf2" || !d.touched || d.State != "" {
 		t.Errorf("leaf2: %+v", d)
 	}
-	// A run that wrote nothing to a device has not come by what is left on it.
+	// A run that wrote nothing to a device does not settle what is left on it.
 	record(t, dir, "run5", false, entry{}, slices.Concat(wrote("leaf2", Applied), []entry{{Device: "leaf3", Event: string(Refused)}})...)
 	if cut := cutOff(t, dir); cut["leaf2"] != nil || cut["leaf3"] == nil {
 		t.Errorf("after a later run: %v", cut)
@@ -136,8 +136,8 @@ func ports(device, event string, names ...string) entry {
 	return entry{Device: device, Event: event, Ports: names}
 }
 
-// Ports left down are those that went down and did not come up again, over all
-// runs since the device was last known to be whole.
+// The ports left down are those that went down and did not come up again, over all runs since
+// the device was last settled.
 func TestPortsThatRunsLeftDown(t *testing.T) {
 	dir := t.TempDir()
 	expect := func(when string, want map[string]string) {
@@ -165,7 +165,7 @@ func TestPortsThatRunsLeftDown(t *testing.T) {
 	expect("as intended", map[string]string{})
 }
 
-// A run whose process holds the lock is at work, and not cut off.
+// A run whose process holds the lock is in progress, not cut off.
 func TestARunThatHoldsTheLockIsAtWork(t *testing.T) {
 	dir := t.TempDir()
 	if id, busy, err := AtWork(store.Dir(filepath.Join(dir, "none"))); id != "" || busy != nil || err != nil {
@@ -231,7 +231,7 @@ func TestRollbackGoesBackwardsAndOn(t *testing.T) {
 	if res, err := Rollback(ctx, devices, u, RollbackOptions{o, qos.ImpactLoss}); err != nil || res.Outcomes[0].State != Skipped || len(order) > 0 {
 		t.Errorf("after Ctrl-C: %v, %v, opened %v", res, err, order)
 	}
-	// A run of a device that the intent no longer has is not rolled back without it.
+	// A run is not rolled back if the intent no longer has one of its devices.
 	_, err = Find(t.Context(), devices[:2], FindOptions{Store: store.Dir(dir)})
 	if e := (*Error)(nil); !errors.As(err, &e) || e.Kind != KindNoDevice || e.Device != devices[2].Name {
 		t.Errorf("without %s: %v", devices[2].Name, err)
@@ -241,7 +241,7 @@ func TestRollbackGoesBackwardsAndOn(t *testing.T) {
 	}
 }
 
-// The states of its devices make a run failed, or done in part.
+// The states of the devices decide whether a run failed or was done in part.
 func TestResult(t *testing.T) {
 	for _, c := range []struct {
 		states         []State
@@ -265,7 +265,7 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// A journal is what a crash left, and may be what someone edited.
+// A journal may be incomplete after a crash, and someone may have edited it.
 func TestBadJournals(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, "run1", true, entry{}, wrote("leaf1", "")...)
@@ -289,7 +289,7 @@ func TestBadJournals(t *testing.T) {
 	if cut := cutOff(t, dir); len(cut) > 0 {
 		t.Errorf("rubbish says %v", cut)
 	}
-	// It hides neither itself nor the others.
+	// A damaged journal is still listed, and so are the others.
 	record(t, dir, "run2", false, entry{})
 	var runs []string
 	for p, err := range Runs(store.Dir(dir)) {
@@ -331,7 +331,7 @@ func FuzzJournal(f *testing.F) {
 	})
 }
 
-// storeOf opens a folder as the store of a fabric.
+// storeOf opens a folder as the store of the given fabric.
 func storeOf(t *testing.T, dir, fabric string) store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), dir, fabric)
@@ -341,7 +341,7 @@ func storeOf(t *testing.T, dir, fabric string) store.Store {
 	return s
 }
 
-// Fabrics that share a folder have nothing to do with each other's runs.
+// Fabrics that share a folder ignore each other's runs.
 func TestRunsOfAnotherFabric(t *testing.T) {
 	dir := t.TempDir()
 	b := storeOf(t, dir, "b")
@@ -378,8 +378,7 @@ func TestRunsOfAnotherFabric(t *testing.T) {
 	}
 }
 
-// A journal under another number, and one that is empty or lacks its beginning, is not
-// believed.
+// A journal copied to another number, an empty one, and one without its beginning are rejected.
 func TestMovedAndCutJournals(t *testing.T) {
 	for name, spoil := range map[string]func(at string) error{
 		"is a copy of the journal n000000000001.run1": func(at string) error {
@@ -413,7 +412,7 @@ func TestMovedAndCutJournals(t *testing.T) {
 	}
 }
 
-// A journal that someone changes is found at the end of the run at the latest.
+// A journal that someone changes is detected at the end of the run at the latest.
 func TestJournalIsReadBack(t *testing.T) {
 	dir := t.TempDir()
 	j, err := begin(store.Dir(dir), "run1", entry{})
@@ -435,8 +434,8 @@ func TestJournalIsReadBack(t *testing.T) {
 	}
 }
 
-// An undo record is for the device that it was made on, and nothing is left on another
-// one that answers at its address. A device that does not say which one it is is believed.
+// An undo record applies only to the unit that it was made on. If another unit answers at the
+// address, nothing counts as left on it. A device that does not report its unit is accepted.
 func TestRecordsAreOfTheirDevice(t *testing.T) {
 	for _, c := range []struct {
 		then, now string
@@ -469,7 +468,7 @@ func TestRecordsAreOfTheirDevice(t *testing.T) {
 	}
 }
 
-// A run that was cut off names the devices of which its journal has no record.
+// CutOff names the devices of which the journal has no record.
 func TestCutOffNamesDevicesWithoutARecord(t *testing.T) {
 	p := &Past{planned: []string{"leaf1", "leaf2", "leaf3"}, Devices: []PastDevice{{Name: "leaf1"}}}
 	if got := p.CutOff(); !strings.HasSuffix(got, "with no record of leaf[2-3]") && !strings.HasSuffix(got, "with no record of leaf2,leaf3") {

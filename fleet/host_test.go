@@ -19,8 +19,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner/runnertest"
 )
 
-// Where rdma_cm cannot be loaded, all else is applied and stays, and the host is
-// not said to be as intended.
+// If rdma_cm cannot be loaded, everything else is applied and kept, and the host is reported
+// as not as intended.
 func TestApplyWithoutCM(t *testing.T) {
 	h := localtest.New(t.TempDir())
 	h.Add(localtest.Port{Name: "ens1f0np0", RDMA: "mlx5_0", PCI: "0000:3b:00.0", Driver: nic.DriverMLX5})

@@ -10,8 +10,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 )
 
-// Each configuration of Cumulus Linux in a form that is published is recognised as one,
-// without a word of the user.
+// Each published form of a Cumulus Linux configuration is recognised without the user stating
+// the system.
 func TestPublishedConfigurationsAreRecognised(t *testing.T) {
 	a, err := txtar.ParseFile("../render/cumulus/testdata/published.txtar")
 	if err != nil || len(a.Files) < 40 {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// netbox writes the export of a rail fabric of some devices, as NetBox 4 lists them:
-// for each 24 servers of eight NICs eight leaves, each with a cable to each of eight
-// spines.
+// netbox writes the export of a rail fabric of at least the given number of devices, in the
+// form of NetBox 4: for every 24 servers with eight NICs there are eight leaves, each with a
+// cable to each of eight spines.
 func netbox(tb testing.TB, devices int) (dir string, cables int) {
 	tb.Helper()
 	const api = "https://netbox.example.net/api/dcim"
@@ -64,7 +64,7 @@ func netbox(tb testing.TB, devices int) (dir string, cables int) {
 	return dir, cables
 }
 
-// imported imports an inventory without a switch.
+// importedFrom imports an inventory without reading any switch.
 func importedFrom(tb testing.TB, dir string) *Imported {
 	tb.Helper()
 	s, err := FindSources(tb.Context(), SourceOptions{Name: "big", Inventory: []string{dir}, Offline: true})
@@ -78,7 +78,7 @@ func importedFrom(tb testing.TB, dir string) *Imported {
 	return r
 }
 
-// A whole import of an inventory: files in, an intent out that was compiled.
+// BenchmarkInventory measures a whole import of an inventory, from files to a compiled intent.
 func BenchmarkInventory(b *testing.B) {
 	for _, n := range []int{500, 1000, 2000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -101,7 +101,7 @@ func BenchmarkInventory(b *testing.B) {
 	}
 }
 
-// Every cable of a generated inventory becomes a link, in few lines.
+// Every cable of a generated inventory becomes a link, and the intent stays short.
 func TestInventoryOfManyDevices(t *testing.T) {
 	dir, cables := netbox(t, 200)
 	r := importedFrom(t, dir)

@@ -9,8 +9,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/memnet"
 )
 
-// startLab starts a lab on a network in memory, for a test in a bubble of testing/synctest,
-// and ends it with the test.
+// startLab starts a lab on an in-memory network, for a test in a testing/synctest bubble, and
+// closes it when the test ends.
 func startLab(t *testing.T, f *intent.Fabric, o lab.Options) (*lab.Lab, *fleet.Access) {
 	t.Helper()
 	network := memnet.New(1)

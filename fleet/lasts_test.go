@@ -16,7 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-// everySystem is a fabric with a switch of each system.
+// everySystem is the intent of a fabric with a switch of each system.
 const everySystem = `apiVersion: roce-fabric/v1
 kind: Fabric
 name: pod1
@@ -40,7 +40,8 @@ links:
   - {a: "leaf4/swp33", b: "spine1/Ethernet4/1", cable: 40m, speed: 400G}
 `
 
-// disturbed is the driver of a switch to which something happens at the end of a call.
+// disturbed is a driver that calls a function after each Confirm or Revert, to simulate an
+// event on the switch.
 type disturbed struct {
 	allOf
 	afterConfirm, afterRevert func()
@@ -76,7 +77,7 @@ type bench struct {
 	l       *lab.Lab
 	devices []fleet.Device
 	o       fleet.RunOptions
-	// afterConfirm and afterRevert happen to the switches, by their names.
+	// afterConfirm and afterRevert hold the function to call for each switch, by its name.
 	afterConfirm, afterRevert map[string]func()
 }
 
@@ -100,7 +101,7 @@ func newBench(t *testing.T, text string) *bench {
 	return b
 }
 
-// keep returns, for each switch, what brings it back to where it is now.
+// keep returns, for each switch, a function that restores its current state.
 func (b *bench) keep() map[string]func() {
 	out := map[string]func(){}
 	for name, sw := range b.l.Switches {
@@ -131,8 +132,8 @@ func (b *bench) rollback(t *testing.T) *fleet.Result {
 	return res
 }
 
-// TestLostBeforeTheSave: a switch that loses what was written, after it was read back and
-// before it was saved, is neither applied nor restored, on any system.
+// If a switch loses what was written after it was read back and before it was saved, its state
+// is neither applied nor restored, on any system.
 func TestLostBeforeTheSave(t *testing.T) {
 	t.Parallel()
 	t.Run("rollback", func(t *testing.T) {
@@ -185,7 +186,7 @@ func TestLostBeforeTheSave(t *testing.T) {
 			for _, back := range was {
 				back()
 			}
-			// The confirmation comes to nothing, and so does the revert.
+			// Both the confirmation and the revert are lost.
 			b.afterConfirm = was
 			for _, out := range b.apply(t).Outcomes {
 				if out.State != fleet.Partial && out.State != fleet.Skipped || out.State == fleet.Partial && !strings.Contains(out.Error.Text, "and it was not reverted") {
@@ -196,8 +197,8 @@ func TestLostBeforeTheSave(t *testing.T) {
 	})
 }
 
-// TestRestartInASave: SONiC, at each save of a rollback, by each way in. What the result
-// says is what runs and what is saved.
+// A SONiC switch restarts during each save of a rollback, with each way of writing. If the
+// result is restored, the switch is really as it was before.
 func TestRestartInASave(t *testing.T) {
 	t.Parallel()
 	for _, write := range []string{"direct", "gnmi"} {
@@ -227,7 +228,7 @@ func TestRestartInASave(t *testing.T) {
 					if out.State == fleet.Restored && !is {
 						t.Errorf("save %d: restored, and it is not", at)
 					}
-					if saves < at || write == "gnmi" && at == 2 { // each takes many requests
+					if saves < at || write == "gnmi" && at == 2 { // gNMI takes many requests: two saves must do
 						return
 					}
 					if out = b.rollback(t).Outcomes[0]; out.State != fleet.Restored {
@@ -239,7 +240,7 @@ func TestRestartInASave(t *testing.T) {
 	}
 }
 
-// configOf is what a switch holds of what a run writes, by table and row.
+// configOf returns the rows of the tables that a run writes, by "TABLE|KEY".
 func configOf(sw *sonic.Switch) map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for table, rows := range sw.Config() {

@@ -30,15 +30,15 @@ var (
 	modelOnly = flag.String("models.only", "", "the models that TestEveryModel takes: a regular expression")
 )
 
-// The releases that the models run.
+// releases holds the release that the models of each system run.
 var releases = map[string]string{intent.SONiC.Name: "202511", intent.EOS.Name: "4.34.2F", intent.NXOS.Name: "10.4(3)", intent.Cumulus.Name: "5.15"}
 
-// sampleModels is how many models are taken without the full size.
+// sampleModels is the number of models tested outside the nightly run.
 const sampleModels = 10
 
-// Each model of the catalogue goes through lab, check, plan, apply and validate, and
-// nothing is found above info. All of them run at night, else some, which the seed
-// picks.
+// Each model of the catalogue goes through check, plan, apply and validate in a lab, without
+// findings above info. The nightly run tests all models; other runs test a sample picked by
+// the seed.
 func TestEveryModel(t *testing.T) {
 	only, err := regexp.Compile(*modelOnly)
 	if err != nil {
@@ -65,7 +65,7 @@ func TestEveryModel(t *testing.T) {
 			break
 		}
 		if tested, _ := m.SelfTest(); tested == catalog.TestedForm {
-			continue // ports of several ASICs, or without a speed
+			continue // the ports are of several ASICs, or have no speed
 		} else if tested == catalog.TestedLossless {
 			lossless++
 		}
@@ -79,9 +79,9 @@ func TestEveryModel(t *testing.T) {
 	t.Logf("%d models, %d of them with a lossless class", done, lossless)
 }
 
-// selfTest takes two switches of a model with two links between them from the factory
-// to a lossless class. A model that makes no lossless priority group is refused with
-// its reason, and gets a lossy class.
+// selfTest configures a lossless class on two factory-new switches of a model with two links
+// between them. If the model supports no lossless priority group, check must say why, and
+// selfTest configures a lossy class instead.
 func selfTest(t *testing.T, m *catalog.Model) {
 	tested, speed := m.SelfTest()
 	lossless := tested == catalog.TestedLossless
@@ -97,7 +97,7 @@ func selfTest(t *testing.T, m *catalog.Model) {
 	}
 	cnp := 6
 	if m.System == intent.NXOS.Name {
-		cnp = 7 // where queue 7 is strict by itself
+		cnp = 7 // on NX-OS queue 7 is always strict
 	}
 	text := func(class string) string {
 		return fmt.Sprintf(`apiVersion: roce-fabric/v1
@@ -174,7 +174,7 @@ links:
 	above(t, "validate", v.Findings)
 }
 
-// failures are the reasons of a run that failed.
+// failures returns the errors of a plan and of its run.
 func failures(plan *fleet.PlanFile, res *fleet.Result) (err error) {
 	for d, e := range plan.Devices() {
 		if d != nil && d.Error != nil {
@@ -190,12 +190,12 @@ func failures(plan *fleet.PlanFile, res *fleet.Result) (err error) {
 	return err
 }
 
-// shipped are warnings that the vendor's own numbers earn, by id.
+// shipped holds the IDs of warnings that the vendor's own numbers cause.
 var shipped = map[string]bool{
-	"BUF-06": true, // a published table whose rows fall where they should rise
+	"BUF-06": true, // the rows of a published table decrease where they should increase
 }
 
-// above fails for each finding above info that is not the vendor's.
+// above fails the test for each finding above info, except the warnings in shipped.
 func above(t *testing.T, command string, found []validate.Finding) {
 	t.Helper()
 	for _, f := range found {

@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
 
-// A program that uses this package holds its secrets as the command does.
+// A program that uses this package protects its secrets like the command does.
 func TestAccessRefusesWhatIsNotAllowed(t *testing.T) {
 	t.Setenv("CI", "")
 	t.Setenv("OTHER", "x")
@@ -35,14 +35,14 @@ credentials: {switches: {username: admin, password: env:FABRIC_PASSWORD}}
 	if !errors.Is(err, secret.ErrForbidden) || !errors.As(err, &faults) || len(faults) != 2 || faults[0].Pos.Line != 6 || faults[1].Pos.Line != 9 || !strings.Contains(faults[0].Hint, "env:OTHER") || !strings.Contains(faults[0].Hint, "key:/root/id") {
 		t.Errorf("%v", err)
 	}
-	// Nobody has to call Permit for it.
+	// Connecting is refused even if Permit is never called.
 	for name, refused := range map[string]bool{"leaf1": true, "leaf3": false} {
 		d, err := at.Switch(t.Context(), f.Fabric().Switch(name))
 		if errors.Is(err, secret.ErrForbidden) != refused {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err == nil {
-			_ = d.Close() // nothing was asked
+			_ = d.Close() // nothing was sent
 		}
 	}
 	at = &fleet.Access{Policy: &secret.Policy{Secrets: []string{"env:OTHER", "env:FABRIC_*", "key:/root/*"}, Addresses: []string{"192.0.2.0/30"}}}

@@ -81,7 +81,7 @@ func TestPlanSurvivesTheFile(t *testing.T) {
 	}
 }
 
-// Nothing of a file that is not whole is acted on.
+// If a file is not complete, no device in it is acted on.
 func TestADamagedPlanIsRefusedBeforeItsFirstDevice(t *testing.T) {
 	path := save(t, sample("leaf1"), sample("leaf2"))
 	whole, err := os.ReadFile(path)
@@ -137,7 +137,7 @@ func FuzzPlanFile(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(whole)
-	// Edited steps and bounds.
+	// Edited steps and impacts.
 	for _, edit := range [][2]string{
 		{`"steps":[`, `"steps":[{"via":"gnmi","what":"x\u001b[2J","down":["Ethernet16"],"native":{"ops":[{"table":"PORT","key":"Ethernet16","field":"admin_status","value":"down"}]}},`},
 		{`"steps":[`, `"steps":[{"via":"ssh","what":"","native":{"edit":[{"key":"username eve","line":"username eve privilege 15 nopassword"}]}},`},

@@ -16,7 +16,7 @@ type narrator struct {
 
 func (n *narrator) Narrate(say func(string)) { n.say = say }
 
-// What takes long is said at its begin, with each part, and every minute.
+// Long-running work is reported when it begins, at each part, and every minute.
 func TestLongWorkIsNotSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said []string

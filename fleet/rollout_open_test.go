@@ -8,7 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// A rollout says what of its devices no check could judge, with the count.
+// A rollout lists what no check could judge on its devices, with the number of devices.
 func TestRolloutSaysWhatIsOpen(t *testing.T) {
 	f := clos(t, 2, 1, 1, "")
 	m := NewRollout(PlanOptions{Fabric: f})

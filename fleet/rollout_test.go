@@ -15,8 +15,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// clos is an intent of leaves that each have a host at every one of their rails, and
-// spines; extra is put behind it.
+// clos returns an intent with leaves and spines in which each host has one NIC per leaf. extra
+// is appended to the text.
 func clos(t *testing.T, leaves, spines, hosts int, extra string) *intent.Fabric {
 	t.Helper()
 	var b strings.Builder
@@ -50,7 +50,8 @@ hosts:
 	return f
 }
 
-// changes is the plan of a device that takes PFC of priority 3 into use at ports.
+// changes returns the plan of a device that changes PFC of all its ports from was to will. down
+// lists ports that go down.
 func changes(f *intent.Fabric, name string, was, will qos.PrioritySet, down ...string) *DevicePlan {
 	d := &DevicePlan{Name: name, OS: "sonic", Steps: []drivers.Step{{Via: "gnmi", Down: down}}}
 	before, after := order.State{Ports: map[string]order.Port{}}, order.State{Ports: map[string]order.Port{}}
@@ -68,8 +69,8 @@ func changes(f *intent.Fabric, name string, was, will qos.PrioritySet, down ...s
 	return d
 }
 
-// Whatever changes, each device is in one wave, and no wave breaks what the intent and
-// the links forbid.
+// Whatever devices change, each of them is in exactly one wave, and each wave obeys the limits
+// of the intent and of the links.
 func TestWaves(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -157,7 +158,7 @@ func all(in map[string]bool, kind string, n int) bool {
 	return true
 }
 
-// rolledOut are the waves of a change of PFC on all switches and hosts.
+// rolledOut returns the rollout of a change of PFC on all switches and hosts.
 func rolledOut(f *intent.Fabric, h *History, was, will qos.PrioritySet, down ...string) *Rollout {
 	m := NewRollout(PlanOptions{Fabric: f, History: h, Gate: GateFull, Workers: 8})
 	for _, sw := range f.Switches {
@@ -169,7 +170,7 @@ func rolledOut(f *intent.Fabric, h *History, was, will qos.PrioritySet, down ...
 	return m.Rollout()
 }
 
-// lossy gives a plan a change that loses packets.
+// lossy adds a change with the impact traffic-loss to a plan.
 func lossy(d *DevicePlan) *DevicePlan {
 	d.Changes = []Group{{Change: qos.Change{Field: qos.KindPFC.Attr(), Impact: qos.ImpactLoss}}}
 	return d
@@ -182,8 +183,8 @@ func devicesOf(r *Rollout) (out [][]string) {
 	return out
 }
 
-// What the intent states about waves holds, whatever would shorten the states in between, and
-// also where it asks for that.
+// Waves obey what the intent states about them, even if ignoring it would shorten worse
+// intermediate states, and also with together: true.
 func TestStatedSettingsWin(t *testing.T) {
 	for name, c := range map[string]struct{ was, will qos.PrioritySet }{"first apply": {0, 8}, "priority moves": {8, 16}, "class goes": {8, 0}} {
 		for _, together := range []bool{false, true} {
@@ -212,8 +213,8 @@ func TestStatedSettingsWin(t *testing.T) {
 	}
 }
 
-// A fabric without a lossless class has nothing to lose in between: its first apply has a canary
-// of each kind, and no state in between is worse.
+// A fabric without a lossless class has nothing to lose during the change: its first apply has
+// a canary of each kind, and no intermediate state is worse.
 func TestFirstApplyHasCanaries(t *testing.T) {
 	for name, switches := range map[string]int{"few switches": 4, "many switches": 80} {
 		f := clos(t, switches, 2, 2, "")
@@ -235,8 +236,8 @@ func TestFirstApplyHasCanaries(t *testing.T) {
 	}
 }
 
-// Where devices that differ for a while suffer, the plan says how much shorter that would be
-// with all of them side by side, and does it where the intent asks for it, unless ports go down.
+// If an intermediate state is worse, the plan says how much shorter it would be with all devices
+// changed in parallel. It does so if the intent asks for it, unless ports go down.
 func TestTogether(t *testing.T) {
 	apart := rolledOut(clos(t, 2, 2, 1, ""), nil, 8, 16)
 	f := clos(t, 2, 2, 1, "rollout: {together: true}\n")
@@ -252,13 +253,13 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// A state in between lasts from the first write that begins it to the last that ends it, with
-// all gates between; the sum is how long any link is worse.
+// A worse state lasts from the wave that begins it to the wave that ends it, including the
+// gates in between. WorseSeconds is how long any link is worse.
 func TestDurationsHaveTheGates(t *testing.T) {
 	fabric := clos(t, 2, 1, 1, "rollout: {maxUnavailable: 1}\n")
 	got := rolledOut(fabric, nil, 8, 16)
 	const gate = 60 + 300  // settle and soak
-	at := map[string]int{} // the wave of each device
+	at := map[string]int{} // wave of each device
 	total := -float64(gate)
 	for i, w := range got.Waves {
 		at[w.Devices[0]] = i
@@ -296,7 +297,7 @@ func TestDurationsHaveTheGates(t *testing.T) {
 	}
 }
 
-// A wave with more devices than are changed at a time takes longer than its slowest device.
+// A wave with more devices than writers takes longer than its slowest device.
 func TestWaveTakesTurns(t *testing.T) {
 	f := clos(t, 9, 1, 1, "rollout: {maxUnavailable: 8}\n")
 	for workers, want := range map[int]float64{1: 480, 3: 180, 8: 60, 100: 60} {
@@ -310,7 +311,7 @@ func TestWaveTakesTurns(t *testing.T) {
 	}
 }
 
-// A larger MTU goes to switches before hosts, a smaller one to hosts before switches.
+// A larger MTU is set on switches before hosts, a smaller one on hosts before switches.
 func TestWavesOfMTU(t *testing.T) {
 	f := clos(t, 2, 2, 2, "")
 	for _, c := range []struct {
@@ -342,8 +343,9 @@ func TestWavesOfMTU(t *testing.T) {
 	}
 }
 
-// A rollback goes through the states in between of its run backwards: each lasts from the wave in
-// which it ended to that in which it began, as far as devices of these are rolled back.
+// A rollback passes through the intermediate states of its run backwards: each fault lasts from
+// the wave in which it ended to the wave in which it began, as far as devices of these waves
+// are rolled back.
 func TestRollbackTurnsStatesInBetween(t *testing.T) {
 	wave := func(name string, worse ...order.Fault) Wave {
 		return Wave{Devices: []string{name}, Kind: "leaf", Impact: qos.ImpactLoss, Seconds: 10, Worse: worse}
@@ -368,7 +370,7 @@ func TestRollbackTurnsStatesInBetween(t *testing.T) {
 	}
 }
 
-// The waves of a run and of the one that continued it are numbered through.
+// The waves of a run and of the run that continued it are numbered consecutively.
 func TestWavesThatFollowAreNumberedThrough(t *testing.T) {
 	got := followed([]Wave{{}, {}}, []Wave{{Worse: []order.Fault{{Check: "PFC-01", Until: 2}}}, {}})
 	if len(got) != 4 || got[2].Worse[0].Until != 4 {

@@ -19,19 +19,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/fence"
 )
 
-// box is a device in memory with one value, the PFC mask of a port.
+// box is an in-memory device with one value, the PFC mask of a port.
 type box struct {
 	mask     qos.PrioritySet
 	applyErr error
-	// half leaves the write undone; inForce is what Applied reports.
+	// half makes Apply write nothing; inForce is the result of Applied after the write.
 	half    bool
 	inForce []drivers.Mismatch
-	// dark are the errors of Applied before and after the write.
+	// dark holds the errors of Applied before and after the write.
 	dark      [2]error
 	revertErr error
-	late      int // reads that still show the old value
+	late      int // number of reads that still show the old value
 	calls     []string
-	during    func() // in the middle of Apply
+	during    func() // called in the middle of Apply
 	ended     []string
 	unit      string
 }
@@ -94,7 +94,7 @@ func holding(m qos.PrioritySet) *qos.Device {
 	return &qos.Device{Ports: map[string]*qos.Port{"Ethernet0": {PFC: qos.Of(m)}}}
 }
 
-// job plans {3,4} -> {3}.
+// job returns a task with the plan {3,4} -> {3} for a box.
 func job(name string, b *box) task {
 	t := task{
 		Device: Device{Name: name, Open: func(context.Context) (drivers.Driver, error) { return b, nil }},
@@ -108,10 +108,10 @@ func job(name string, b *box) task {
 	return t
 }
 
-// nothing leaves a task nothing to do.
+// nothing empties the plan of a task.
 func (t *task) nothing() { t.plan.Steps, t.plan.Changes = nil, nil }
 
-// work runs tasks whose plans were judged.
+// work judges the plans of tasks and carries them out in one wave.
 func (r run) work(ctx context.Context, tasks ...task) ([]Outcome, error) {
 	r.RunOptions = r.withDefaults()
 	var names []string
@@ -184,7 +184,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// unconfirmed is a device that reverts what nobody confirms.
+// unconfirmed is a device with an unconfirmed change of an earlier run.
 type unconfirmed struct {
 	*box
 	kept bool
@@ -218,12 +218,12 @@ func TestApplyConfirmsAnUnconfirmedEarlierRun(t *testing.T) {
 		if outs[0].State != c.state || !slices.Equal(c.u.calls, []string{"keep", "close"}) {
 			t.Errorf("%s, want %s; calls %v", outs[0].State, c.state, c.u.calls)
 		}
-		// A device that only could not be saved keeps nobody from the next.
+		// A device that could not be saved does not stop the run.
 		stops := c.state == Failed || c.state == Partial
 		if stops != errors.Is(err, errStopped) || stops != (outs[1].State == Skipped) {
 			t.Errorf("after %s: %s, %v", c.state, outs[1].State, err)
 		}
-		// A device that is about to change is not asked.
+		// Keep is not called on a device that is about to change.
 		c.u.calls = nil
 		_, _ = run{allow: qos.ImpactLoss}.work(t.Context(), job("leaf1", c.u.box))
 		if slices.Contains(c.u.calls, "keep") {
@@ -240,8 +240,8 @@ type unsavable struct {
 
 func (u *unsavable) Confirm(context.Context, *drivers.Token) error { return u.err }
 
-// A device that cannot be saved at all is as intended, and unsaved, from the first run on;
-// one whose save fails is reverted.
+// A device that cannot save at all is as intended but unsaved, from the first run on. A device
+// whose save fails is reverted.
 func TestUnsavableFromTheFirstRun(t *testing.T) {
 	cannot := fmt.Errorf("%w: %w", drivers.ErrUnsaved, drivers.ErrNoSave)
 	for _, c := range []struct {
@@ -261,8 +261,8 @@ func TestUnsavableFromTheFirstRun(t *testing.T) {
 	}
 }
 
-// Of a switch without a port in the intent nothing is kept: to confirm or to save
-// is a change as well.
+// Nothing is confirmed or saved on a switch without a port in the intent, because that would be
+// a change.
 func TestNothingIsKeptWithoutAPort(t *testing.T) {
 	u := &unconfirmed{box: &box{mask: qos.Priorities(3, 4)}, kept: true}
 	j := job("leaf1", u.box)
@@ -275,8 +275,7 @@ func TestNothingIsKeptWithoutAPort(t *testing.T) {
 	}
 }
 
-// goesOn is a device that goes on with what it was sent, and on which ports go
-// down for steps.
+// goesOn is a device that processes writes asynchronously and takes ports down for steps.
 type goesOn struct {
 	*box
 	left drivers.Leftover
@@ -288,8 +287,8 @@ func (g *goesOn) Settle(context.Context) error {
 }
 func (g *goesOn) Resume(l drivers.Leftover) { g.left = l }
 
-// A driver learns what earlier runs left on it, has done all that it was sent
-// before anything is written, and what goes down in this run is on record.
+// A driver is told what earlier runs left on its device, the device has processed all earlier
+// writes before anything is written, and ports that go down in this run are recorded.
 func TestADriverLearnsWhatEarlierRunsLeft(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, "run1", true, entry{}, append(wrote("leaf1", ""), ports("leaf1", "down", "Ethernet0", "Ethernet99"))...)
@@ -324,7 +323,7 @@ func TestADriverLearnsWhatEarlierRunsLeft(t *testing.T) {
 	if s := run("run3", g, func(*task) {}); s != Applied || !slices.Equal(g.calls, []string{"settle", "apply", "confirm", "close"}) {
 		t.Errorf("%s, calls %v", s, g.calls)
 	}
-	// Nothing was left, and nothing is sent to a device that is as planned.
+	// Nothing was left, and nothing is sent to a device with an empty plan.
 	g = &goesOn{box: &box{mask: qos.Priorities(3, 4)}}
 	if s := run("run4", g, func(j *task) { j.nothing() }); s != Unchanged || g.left.Run != "" || len(g.left.Down) > 0 || !slices.Equal(g.calls, []string{"close"}) {
 		t.Errorf("%s, told %+v, calls %v", s, g.left, g.calls)
@@ -335,8 +334,8 @@ func TestADriverLearnsWhatEarlierRunsLeft(t *testing.T) {
 	}
 }
 
-// Ctrl-C reverts the device being changed, with time of its own, and leaves the
-// rest alone.
+// Ctrl-C reverts the device being changed, with a timeout of its own, and leaves the other
+// devices alone.
 func TestInterruptLeavesAKnownState(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	b := &box{mask: qos.Priorities(3, 4), during: cancel, applyErr: errors.New("boom")}
@@ -369,7 +368,7 @@ func TestJournalHoldsTheUndoRecordBeforeTheWrite(t *testing.T) {
 	if _, err := (run{allow: qos.ImpactReload, journal: j}).work(t.Context(), job("leaf1", b)); err != nil {
 		t.Fatal(err)
 	}
-	// One writer: nobody else gets in until this run ends.
+	// There is one writer: no other run begins until this one ends.
 	if _, err := begin(store.Dir(dir), "run2", entry{}); !errors.Is(err, errLocked) || !strings.Contains(err.Error(), "run run1, process ") {
 		t.Errorf("a second run begins: %v", err)
 	}
@@ -392,7 +391,7 @@ func TestJournalHoldsTheUndoRecordBeforeTheWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A driver learns which runs are over, and that is not this one.
+	// A driver is told which runs have ended; the current run is not among them.
 	if _, err := (run{allow: qos.ImpactReload, journal: j}).work(t.Context(), job("leaf1", b)); !slices.Equal(b.ended, []string{"run1"}) {
 		t.Errorf("runs that have ended: %q (%v)", b.ended, err)
 	}
@@ -401,7 +400,7 @@ func TestJournalHoldsTheUndoRecordBeforeTheWrite(t *testing.T) {
 	}
 }
 
-// A step that cannot be recorded is not taken.
+// A step that cannot be recorded is not carried out.
 func TestNoWriteWithoutAJournal(t *testing.T) {
 	j, err := begin(store.Dir(t.TempDir()), "run1", entry{})
 	if err != nil {
@@ -418,7 +417,7 @@ func TestNoWriteWithoutAJournal(t *testing.T) {
 	}
 }
 
-// A run whose lock is broken goes no further, and says who broke it.
+// A run whose lock is broken stops, and its error says who broke the lock.
 func TestABrokenLockEndsARun(t *testing.T) {
 	dir := t.TempDir()
 	j, err := begin(store.Dir(dir), "run1", entry{})
@@ -443,7 +442,7 @@ func TestABrokenLockEndsARun(t *testing.T) {
 	}
 }
 
-// A gate that ends because the run lost its lock says so, and not that it was cancelled.
+// If a gate ends because the run lost its lock, its error says so, not that it was cancelled.
 func TestAGateNamesTheLostLock(t *testing.T) {
 	ctx, lose := context.WithCancelCause(t.Context())
 	lose(fmt.Errorf("%w: not renewed within 25s", store.ErrLost))
@@ -453,7 +452,8 @@ func TestAGateNamesTheLostLock(t *testing.T) {
 	}
 }
 
-// deviceLocks has the locks of devices, of which one may be lost.
+// deviceLocks holds the locks of devices. Calling the function in held loses a lock. The lock
+// of leaf3 is never free.
 type deviceLocks struct {
 	mu   sync.Mutex
 	held map[string]context.CancelCauseFunc
@@ -493,8 +493,8 @@ func (l *deviceLock) Release() error {
 	return nil
 }
 
-// A device is written to under its own lock, which is held until it is confirmed; without
-// it nothing is written, and when it is lost nothing more is: not even a revert.
+// A device is written to under its own lock, which is held until the device is confirmed.
+// Nothing is written without the lock, and after it is lost not even a revert is.
 func TestDeviceLock(t *testing.T) {
 	j, err := begin(store.Dir(t.TempDir()), "run1", entry{})
 	if err != nil {

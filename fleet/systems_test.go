@@ -10,8 +10,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/examples"
 )
 
-// texts are configurations as switches print them, with headers and without,
-// and what systems borrow from each other.
+// texts holds configurations as switches print them, with and without headers, including
+// lines that several systems share.
 var texts = map[string]struct{ text, system string }{
 	"eos":                    {"! Command: show running-config\n! device: leaf1 (DCS-7060DX5-64S, EOS-4.30.1F)\n!\n! boot system flash:/EOS.swi\n!\nhostname leaf1\n!\nend\n", "eos"},
 	"eos, engineering build": {"! device: s1-leaf1 (cEOSLab, EOS-4.33.0F-39050855.4330F (engineering build))\n!\nno aaa root\n", "eos"},
@@ -54,8 +54,8 @@ var texts = map[string]struct{ text, system string }{
 	"enterprise sonic":       {"!\nqos scheduler-policy ROCE\n !\n queue 0\n  type dwrr\nqos map dscp-tc ROCE\n dscp 26 traffic-class 3\ninterface Ethernet0\n mtu 9100\n", "Enterprise SONiC"},
 }
 
-// A text is of the system that printed it, or of none that is read: also where
-// others have lines like its own, and as editors and terminals save it.
+// A text is recognised as the system that printed it, or as one that is not supported, even if
+// other systems have similar lines, and in the forms in which editors and terminals save it.
 func TestRecognise(t *testing.T) {
 	for name, c := range texts {
 		for form, text := range map[string]string{
@@ -70,7 +70,7 @@ func TestRecognise(t *testing.T) {
 			case err == nil:
 				t.Errorf("%s%s is %q", name, form, got)
 			case c.system != "" && (errors.Is(err, drivers.ErrUnclear) || !strings.Contains(err.Error(), c.system)):
-				// Where lines of another system are among its own, it is unclear.
+				// Lines of another system among its own make the system unclear.
 				if name != "os10" || !errors.Is(err, drivers.ErrUnclear) {
 					t.Errorf("%s%s: %v", name, form, err)
 				}
@@ -81,8 +81,7 @@ func TestRecognise(t *testing.T) {
 	}
 }
 
-// A rendered configuration is recognised as one of the system that it is
-// rendered for.
+// A rendered configuration is recognised as the system that it was rendered for.
 func TestRecogniseRendered(t *testing.T) {
 	for _, name := range examples.Names() {
 		text, err := examples.Intent(name)

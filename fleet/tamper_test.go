@@ -25,8 +25,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 )
 
-// tampered calls do with each document that differs from v in one place, at most so many levels
-// down: a value that is another, an element that is gone, two that are swapped. path is where.
+// tampered modifies v in one place at a time, at most levels deep, and calls do for each
+// modification: a changed value, a removed element, two swapped elements, a repeated list. The
+// argument of do is path followed by the place.
 func tampered(v any, levels int, path string, do func(path string)) {
 	if levels == 0 {
 		return
@@ -54,7 +55,7 @@ func tampered(v any, levels int, path string, do func(path string)) {
 					set(append([]any{of[1], of[0]}, of[2:]...), "[swapped]")
 				}
 				set(append([]any{}, append(of, of...)...), "[twice]")
-				for _, one := range of[:min(len(of), 2)] { // the others are alike
+				for _, one := range of[:min(len(of), 2)] { // the other elements are alike
 					tampered(one, levels-1, path+"."+k, do)
 				}
 			case map[string]any:
@@ -65,12 +66,12 @@ func tampered(v any, levels int, path string, do func(path string)) {
 	}
 }
 
-// harmless are the parts of a plan that a run neither does nor goes by.
+// harmless matches the parts of a plan that do not affect a run.
 var harmless = regexp.MustCompile(`^(header\.(tool|created)|device\.notes|rollout\.(worse_seconds|together|links|of_links|states|inconclusive|seen|waves\.(seconds|proof|worse\.seconds)))`)
 
-// A saved plan that was edited in any place, and signed again with a key that is trusted, is
-// refused before the first write, unless the place is one that a run does not go by; the waves are
-// then those of the intent.
+// A saved plan that was edited in any place and signed again with a trusted key is refused
+// before the first write. Edits of harmless parts may pass; the waves are then still
+// those of the intent.
 func TestTamperedPlansAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		text, err := examples.Intent("quickstart")
@@ -91,7 +92,8 @@ func TestTamperedPlansAreRefused(t *testing.T) {
 		lines := bytes.SplitAfter(whole, []byte("\n"))
 		lines = lines[:len(lines)-1]
 
-		// apply applies the plan with its lines, and stops before the first write.
+		// apply applies a plan file with the given lines, signed again. It stops before the
+		// first write and returns the devices of the first wave.
 		apply := func(lines [][]byte) (wave string, err error) {
 			body := bytes.Join(lines[:len(lines)-1], nil)
 			sum := sha256.Sum256(body)
@@ -162,7 +164,8 @@ func TestTamperedPlansAreRefused(t *testing.T) {
 	})
 }
 
-// ordered spells a document that begins as the line does: the file is read by its first key.
+// ordered encodes a document with the same first key as line, because OpenPlan recognises a
+// line by its first key.
 func ordered(t *testing.T, line []byte, doc map[string]any) []byte {
 	t.Helper()
 	first := string(line[2 : 2+bytes.IndexByte(line[2:], '"')])

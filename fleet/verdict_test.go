@@ -35,8 +35,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Check finds before the first write what the read right before a write would
-// find, and writes nothing.
+// check finds before the first write what the read right before a write would find, and
+// writes nothing.
 func TestCheck(t *testing.T) {
 	for name, c := range map[string]struct {
 		mask  qos.PrioritySet

@@ -14,7 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// clock is a clock that a test sets.
+// clock is a clock set by a test.
 type clock struct{ at atomic.Pointer[time.Time] }
 
 func (c *clock) set(hour, minute int) {
@@ -24,7 +24,7 @@ func (c *clock) set(hour, minute int) {
 
 func (c *clock) now() time.Time { return *c.at.Load() }
 
-// windowed is a fabric that may be changed from 22:00 to 04:00.
+// windowed returns a fabric with a maintenance window from 22:00 to 04:00 UTC.
 func windowed() *intent.Fabric {
 	w := intent.Window{Pos: intent.Pos{File: "fabric.yaml", Line: 7, Column: 5}, From: 22 * 60, To: 4 * 60, Zone: time.UTC}
 	for i := range w.Days {
@@ -33,7 +33,7 @@ func windowed() *intent.Fabric {
 	return &intent.Fabric{Name: "pod1", Rollout: intent.Rollout{Windows: intent.Windows{w}}}
 }
 
-// rig is an apply over boxes with a clock.
+// rig is an apply to boxes, with a clock.
 type rig struct {
 	clock
 	boxes   []*box
@@ -53,7 +53,7 @@ func newRig(t *testing.T, names ...string) *rig {
 	return g
 }
 
-// apply plans and applies.
+// apply plans the devices and applies the plan.
 func (g *rig) apply(t *testing.T) (*Result, error) {
 	t.Helper()
 	return g.applyIn(t.Context(), t)
@@ -69,7 +69,7 @@ func (g *rig) applyIn(ctx context.Context, t *testing.T) (*Result, error) {
 	return Apply(ctx, g.devices, plan, g.run)
 }
 
-// wrote says which boxes were written to.
+// wrote reports for each box whether it was written to.
 func (g *rig) wrote() (out []bool) {
 	for _, b := range g.boxes {
 		out = append(out, slices.Contains(b.calls, "apply"))
@@ -85,8 +85,8 @@ func wantClosed(t *testing.T, err error, text string) {
 	}
 }
 
-// Outside of the windows an apply is refused before the question, and after an answer
-// that took too long.
+// Outside the maintenance windows an apply is refused before the operator is asked, and after
+// an answer that took too long.
 func TestApplyOutsideWindow(t *testing.T) {
 	asked := 0
 	g := newRig(t, "leaf1")
@@ -109,8 +109,8 @@ func TestApplyOutsideWindow(t *testing.T) {
 	}
 }
 
-// When the window closes during a run, the device at work ends, and no further one is
-// begun.
+// When the window closes during a run, the current device is finished and no further one is
+// started.
 func TestWindowCloses(t *testing.T) {
 	g := newRig(t, "leaf1", "leaf2", "leaf3")
 	g.boxes[0].during = func() { g.set(4, 0) }
@@ -134,7 +134,7 @@ func TestWindowCloses(t *testing.T) {
 	}
 }
 
-// A rollback keeps to the windows as well.
+// A rollback keeps to the maintenance windows too.
 func TestRollbackOutsideWindow(t *testing.T) {
 	g := newRig(t, "leaf1", "leaf2")
 	g.set(23, 0)
@@ -160,7 +160,7 @@ func TestRollbackOutsideWindow(t *testing.T) {
 	}
 }
 
-// No boot unit is touched outside of the windows.
+// No boot unit is changed outside the maintenance windows.
 func TestUnitsOutsideWindow(t *testing.T) {
 	var c clock
 	c.set(12, 0)
