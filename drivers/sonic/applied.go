@@ -14,9 +14,9 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// asic is what orchagent sent to the ASIC: object type, then OID, then attributes. Maps and WRED
-// profiles have no names there. They are found from the port or queue, via the OID, to the values
-// (sonic-swss:orchagent/qosorch.cpp, bufferorch.cpp).
+// asic holds the objects that orchagent sent to the ASIC: object type, then OID, then attributes.
+// Maps and WRED profiles have no names there. They are found from the port or queue, via the OID,
+// to the values (sonic-swss:orchagent/qosorch.cpp, bufferorch.cpp).
 type asic map[string]map[string]native.Row
 
 const (

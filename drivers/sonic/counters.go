@@ -151,9 +151,9 @@ func (r *counterReader) intervals(flex, guard native.Table) map[string]bool {
 	return polled
 }
 
-// off lists the metrics that are not polled: those of a disabled group, and those of a group
-// without a row, which orchagent never started (sonic-swss orchagent/flexcounterorch.cpp). A metric
-// that some port has nevertheless is counted by another group.
+// off lists the metrics that are not polled, because their group is disabled or has no row, so that
+// orchagent never started it (sonic-swss orchagent/flexcounterorch.cpp). A metric that some port
+// has nevertheless is counted by another group.
 func (r *counterReader) off(flex native.Table) {
 	shown := map[drivers.Metric]bool{}
 	for _, p := range r.out.Ports {

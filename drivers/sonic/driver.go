@@ -76,8 +76,8 @@ type driver struct {
 		rows []qos.HeadroomRow
 		of   string
 	}
-	// left is what earlier runs left behind; nil if that is not known. Its Down is updated by this
-	// driver's actions.
+	// left holds the leftovers of earlier runs; nil if they are not known. Its Down is updated by
+	// this driver's actions.
 	left *drivers.Leftover
 	// desired is the argument of the last call of Digest; nil before.
 	desired *qos.Device

@@ -97,7 +97,7 @@ func (d *driver) lookupTable(ctx context.Context) ([]qos.HeadroomRow, error) {
 	return rows, nil
 }
 
-// findHeadroom finds the headroom table for a plan: that of the switch, or else the one that SONiC
+// findHeadroom finds the headroom table for a plan: from the switch, or else the table that SONiC
 // publishes for its model. m is nil for an unknown model.
 func (d *driver) findHeadroom(ctx context.Context, m *catalog.Model) (err error) {
 	if d.t.Reads || d.computes() {

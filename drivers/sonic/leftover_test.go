@@ -23,7 +23,7 @@ const (
 	secondRun = "20261125-110000000-cd34"
 )
 
-// litter puts files on the switch: those of a run that was interrupted long ago, and files of
+// litter puts files on the switch: files of a run that was interrupted long ago, and files of
 // others. It returns the latter, which must stay.
 func (b *box) litter() (theirs []string) {
 	b.t.Helper()

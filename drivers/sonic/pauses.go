@@ -10,8 +10,8 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// Pauses reads only the counters of ports, because those of queues and priority groups are most of
-// COUNTERS_DB.
+// Pauses reads only the counters of ports, because counters of queues and priority groups make up
+// most of COUNTERS_DB.
 func (d *driver) Pauses(ctx context.Context, ports []string) (*drivers.Counters, error) {
 	names, err := d.hashes(ctx, "COUNTERS_DB", "COUNTERS_PORT_NAME_MAP")
 	if err != nil {

@@ -40,8 +40,8 @@ type cachedPlan struct {
 }
 
 // planCache keeps the most recent plans, the last used one at the end. A fabric has few kinds of
-// switches, and those of one kind often have the same configuration, from the factory or the last
-// run. Equal inputs share one plan.
+// switches, and switches of one kind often have the same configuration, from the factory or the
+// last run. Equal inputs share one plan.
 type planCache struct {
 	mu   sync.Mutex
 	kept []*cachedPlan

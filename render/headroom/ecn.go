@@ -26,7 +26,7 @@ type ECN struct {
 	Min    int64      `json:"min"`
 	Max    int64      `json:"max"`
 	Drains DrainTimes `json:"drain_times"`
-	// Pool and Limit are what the thresholds were compared with; nil without a known pool.
+	// The thresholds were compared with Pool and Limit; nil without a known pool.
 	Pool  *Pool  `json:"pool,omitempty"`
 	Limit *Limit `json:"limit,omitempty"`
 	// Order says whether marking precedes a pause in the case; "" without a pool.

@@ -73,9 +73,9 @@ type Input struct {
 	// SharedHeadroom is set if the headroom of all groups is one pool: the ingress pool has an
 	// xoff, or an over-subscription ratio is set.
 	SharedHeadroom bool
-	// PeerBytes is what the device at the other end may still send before it obeys a pause; 0, if
-	// that is not known, stands for what IEEE 802.3 allows at the speed. PeerHow is the source of
-	// the value. IEEE only: SONiC's script has no such input.
+	// PeerBytes is how much the device at the other end may still send before it obeys a pause; 0,
+	// if that is not known, stands for what IEEE 802.3 allows at the speed. PeerHow is the source
+	// of the value. IEEE only: SONiC's script has no such input.
 	PeerBytes int64
 	PeerHow   string
 	// ASIC may be nil for IEEE.

@@ -12,8 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// signalSpeed is the speed of light in a cable in meters per second, as SONiC has it (sonic-swss
-// cfgmgr/buffer_headroom_mellanox.lua): about 5.05 ns per meter.
+// signalSpeed is the speed of light in a cable in meters per second, about 5.05 ns per meter, with
+// the value used by SONiC (sonic-swss cfgmgr/buffer_headroom_mellanox.lua).
 const signalSpeed = 198_000_000
 
 var quanta = map[int64]int64{

@@ -60,8 +60,8 @@ func (c Curve) Difference(o Curve) (most float64, queue int64) {
 // Relative to the port speed, thresholds are times, so thresholds meant for another speed stand
 // out.
 const (
-	// MinDrainLow and MinDrainHigh bound the drain time of Min, MaxDrainHigh bounds that of Max.
-	// Published settings are within these bounds, which come from no standard.
+	// MinDrainLow and MinDrainHigh bound the drain time of Min, MaxDrainHigh bounds the drain time
+	// of Max. Published settings are within these bounds, which come from no standard.
 	MinDrainLow  = 2 * time.Microsecond
 	MinDrainHigh = 100 * time.Microsecond
 	MaxDrainHigh = 300 * time.Microsecond

@@ -582,7 +582,7 @@ func buffers(table string) bool {
 	return table == TGroup || table == TBufferQueue || table == TIngressList || table == TEgressList
 }
 
-// judge sets the impact of every op, and raises that of the changes that the op carries out.
+// judge sets the impact of every op, and raises the impact of the changes that the op carries out.
 func (p *planner) judge() {
 	for i := range p.ops {
 		o := &p.ops[i]

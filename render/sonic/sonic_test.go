@@ -19,7 +19,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// The writer exists for speed; its output equals that of encoding/json.
+// The writer exists for speed; it must print the same text as encoding/json.
 func TestAppendJSONEqualsEncodingJSON(t *testing.T) {
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"Ethernet0|3", "a\u2028b", "\xff", "</script>&", "q\"\\", "\b\f\x00\x1f\x7f"}))
 	rapid.Check(t, func(t *rapid.T) {

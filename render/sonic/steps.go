@@ -38,8 +38,8 @@ type builder struct {
 	running Config
 	// final holds the new admin state of each port whose state the ops change.
 	final map[string]string
-	// repaused holds the ports whose PFC changes, waiting those of them whose new cable length is
-	// written after that.
+	// repaused holds the ports whose PFC changes. waiting is the subset whose new cable length is
+	// written after the PFC change.
 	repaused, waiting map[string]bool
 
 	// rows holds the rows of queues and groups, by table and port.

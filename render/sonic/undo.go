@@ -156,8 +156,7 @@ func (u Undo) after(run Undo) Undo {
 			out.Fields = append(out.Fields, o)
 		}
 	}
-	// For groups that the switch derives, use those of the earlier run on the ports that it
-	// recorded.
+	// For groups that the switch derives, use the records of the earlier run on its ports.
 	out.Groups = maps.Clone(run.Groups)
 	if out.Groups == nil {
 		out.Groups = map[string]Row{}

@@ -146,8 +146,8 @@ func (c *chips) of(m *model, up *updater) {
 	set(unknown, "no file names the chip")
 }
 
-// siblings sets the chip of models whose own files do not name it to that of the other hwskus of
-// their platform, which are port layouts of the same box.
+// siblings handles models whose own files do not name their chip: they get the chip of the other
+// hwskus of their platform, which are port layouts of the same box.
 func siblings(all []*model) {
 	of := map[string]map[string]string{}
 	for _, m := range all {

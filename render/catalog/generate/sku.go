@@ -23,9 +23,9 @@ import (
 // sku describes the folder of a hwsku.
 type sku struct {
 	name, platform, vendor string
-	dir                    string // folder of the files, below the tree; that of the first ASIC if there are several
+	dir                    string // folder of the files, below the tree; with several ASICs, the folder of the first one
 	asics                  int    // 0 for a box with one ASIC
-	linked                 bool   // the folder, or that of its platform, is a link
+	linked                 bool   // the folder, or the folder of its platform, is a link
 }
 
 // model holds what is read about a hwsku.

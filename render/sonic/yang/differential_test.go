@@ -165,8 +165,8 @@ func reference(t *testing.T, tool, models, dir string, cfgs []config) []verdict 
 	return vs
 }
 
-// asJSON converts the Redis form to that of config_db.json: a field "x@" becomes an array, a row
-// with only NULL becomes empty.
+// asJSON converts the Redis form to the form of config_db.json: a field "x@" becomes an array, a
+// row with only NULL becomes empty.
 func asJSON(c config) map[string]map[string]map[string]any {
 	out := map[string]map[string]map[string]any{}
 	for t, rows := range c {

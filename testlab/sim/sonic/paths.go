@@ -12,7 +12,7 @@ import (
 
 const origin = "sonic-db"
 
-// elems returns the elements of the prefix followed by those of the path.
+// elems returns the elements of the prefix followed by the elements of the path.
 func elems(prefix, p *gnmi.Path) []*gnmi.PathElem {
 	return slices.Concat(prefix.GetElem(), p.GetElem())
 }

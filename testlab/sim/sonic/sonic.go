@@ -54,7 +54,7 @@ type Options struct {
 	// Running is a configuration to boot with, in the format of config_db.json; it overrides
 	// Config. [Refuses] returns the parts of it that the switch rejects.
 	Running []byte
-	// Headroom holds the rows of pg_profile_lookup.ini; nil means those of Model.
+	// Headroom holds the rows of pg_profile_lookup.ini; nil means the rows of Model.
 	Headroom []catalog.HeadroomRow
 	// MaxHeadroom is the limit for all groups of a port together, in bytes; 0 for an ASIC that does
 	// not report it.
