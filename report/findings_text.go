@@ -198,8 +198,8 @@ func (t *Text) cause(c validate.Cause, whereLabel string) {
 	}
 }
 
-// indented writes wrapped text. If text starts with the plain form of styled, styled is written
-// instead.
+// indented writes text wrapped and indented; lines after the first are indented by hang more
+// columns. If text starts with the uncoloured form of styled, that part is written as styled.
 func (t *Text) indented(indent, styled, text string, hang int) {
 	for i, l := range wrap(text, textWidth-len(indent), hang) {
 		plain := term.Clean(styled)

@@ -168,8 +168,8 @@ func (k *killLab) letGo() {
 	k.goOn()
 }
 
-// killedAt runs a command, of which a Set may fail, and kills it at event n. It reports whether
-// the command got that far.
+// killedAt runs a command, one Set of which may fail, and kills it at event n. It reports
+// whether the command got that far.
 func (k *killLab) killedAt(n, failing int, args ...string) bool {
 	k.t.Helper()
 	var out bytes.Buffer
@@ -396,8 +396,8 @@ func (s killScenario) kill(t *testing.T, at int) int {
 	return kills
 }
 
-// A running run is not mistaken for an interrupted one: plan says that it is in progress, and
-// apply and rollback fail before they read a device.
+// A run in progress is not mistaken for an interrupted one: plan says that it is in progress,
+// and apply and rollback fail before they read a device.
 func TestARunAtWorkIsNotCutOff(t *testing.T) {
 	t.Run("folder", func(t *testing.T) { runAtWork(t) })
 	t.Run("etcd", func(t *testing.T) {

@@ -223,8 +223,8 @@ func (g *Group) list(ctx context.Context) ([]coordinationv1.Lease, error) {
 	return l.Items, nil
 }
 
-// beat publishes this replica's claims and then reads those of the others, and repeats this
-// until both agree.
+// beat publishes this replica's claims and reads those of the others, until the members that it
+// has published are those alive.
 func (g *Group) beat(ctx context.Context) error {
 	for {
 		g.mu.Lock()

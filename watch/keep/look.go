@@ -325,7 +325,7 @@ func (k *Keeper) soon(at time.Time) {
 	}
 }
 
-// busy postpones a repair because another run is at work.
+// busy postpones a repair because another run is in progress.
 func (k *Keeper) busy(todo []local.Step, run string) {
 	for _, s := range todo {
 		for _, c := range s.Changes {

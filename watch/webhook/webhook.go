@@ -3,9 +3,9 @@
 //
 // A message that cannot be delivered is dropped and reported; it never blocks the sender. If a
 // new message arrives while another one waits, only the newer one is sent, with the older
-// message's previous verdict. Redirects are not followed, so that neither the message nor the token
-// reaches a server that the user did not name. The URL may contain a secret, so errors show only
-// its host.
+// message's previous verdict. Redirects are not followed, so that neither the message nor the
+// token reaches a server that the user did not name. The URL may contain a secret, so errors
+// show only its host.
 package webhook
 
 import (
