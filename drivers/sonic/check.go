@@ -11,8 +11,8 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// CheckSteps returns an error, with the place, if a step is not one that a plan of this driver
-// could have. It also returns the impact of the steps.
+// CheckSteps returns an error, with the place, if a step could not be part of a plan of this
+// driver. It also returns the impact of the steps.
 func (d *driver) CheckSteps(items []drivers.Step, managed func(port string) bool) (qos.Impact, error) {
 	steps, err := d.steps(items, managed)
 	if slices.ContainsFunc(steps, native.Step.Flaps) {

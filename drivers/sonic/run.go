@@ -178,7 +178,7 @@ func (r *runner) awaitRaised(ctx context.Context, ports []string) {
 	_, _ = r.awaitLinks(ctx, slices.DeleteFunc(slices.Clone(ports), func(p string) bool { _, noted := r.wasUp[p]; return noted }))
 }
 
-// awaitLinks waits until ports have a link, and returns those that have none.
+// awaitLinks waits until ports have a link, and returns the ports that still have none.
 func (r *runner) awaitLinks(ctx context.Context, left []string) ([]string, error) {
 	_, err := r.d.poll(ctx, linkUp, func() (bool, error) {
 		for len(left) > 0 {

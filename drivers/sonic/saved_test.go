@@ -7,8 +7,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 )
 
-// Files are accepted in the forms that people keep: with a terminal session around them, and for
-// several namespaces the one that has ports.
+// Files are accepted in the forms that people keep: with a terminal session around them, or with
+// several namespaces, of which only one has ports.
 func TestSavedForms(t *testing.T) {
 	const plain = `{"DEVICE_METADATA": {"localhost": {"hostname": "sw7", "hwsku": "ACME"}}, "PORT": {"Ethernet0": {"mtu": "9100"}}}`
 	for name, text := range map[string]string{

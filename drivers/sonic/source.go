@@ -20,8 +20,8 @@ type source interface {
 	// hashes reads tables that consist of one hash without keys.
 	hashes(ctx context.Context, db string, names ...string) ([]native.Row, error)
 	row(ctx context.Context, db, table, key string) (native.Row, error)
-	// rows reads the rows of a table with the given keys, of which there must be at least one.
-	// Missing rows are left out.
+	// rows reads the rows of a table with the given keys, which must not be empty. Missing rows are
+	// left out.
 	rows(ctx context.Context, db, table string, keys []string) (native.Table, error)
 }
 

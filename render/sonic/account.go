@@ -17,7 +17,8 @@ import (
 // (sonic-swss:cfgmgr/teammgr.cpp).
 const TChannel = "PORTCHANNEL"
 
-// unread matches QoS tables. [Account] reports those that the decoder does not read as unknown.
+// unread matches QoS tables. If the decoder does not read such a table, [Account] reports it as
+// unknown.
 var unread = lazyre.New(`^(BUFFER_\w+|QUEUE\w*|SCHEDULER\w*|WRED_\w+|PFC_\w+|\w+_TO_\w+_MAP|SWITCH_TRIMMING)$`)
 
 // InAccount reports whether [Account] reports on the table or needs to read it.

@@ -115,9 +115,9 @@ var readOnly = map[qos.Kind]string{
 	qos.KindLAG:   "this tool does not change port channels: set it with 'config portchannel member' on the switch, or correct the port in the intent",
 }
 
-// blockReadOnly blocks the changes that this tool never makes, and those that no switch of the
-// release accepts, and removes them from the target: one bad value would make the switch reject the
-// whole request.
+// blockReadOnly blocks the changes that this tool never makes or that no switch of the release
+// accepts, and removes them from the target: one bad value would make the switch reject the whole
+// request.
 func (p *planner) blockReadOnly() {
 	blocked := map[qos.Place]string{}
 	for _, r := range Refusals(p.desired, p.Release) {

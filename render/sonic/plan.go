@@ -311,9 +311,10 @@ func (o Op) changesPFC(running Config) bool {
 	return o.Table == TPortQoS && o.PortOf() != "" && running.Row(TPortQoS, o.Key)["pfc_enable"] != o.Row["pfc_enable"]
 }
 
-// regroup adds ops that write groups back on ports that buffermgrd does not look up again, if a
-// removal takes them away or a run that was cut off did. When a row is removed, orchagent unbinds
-// all of its groups, even those that another row names (sonic-swss orchagent/bufferorch.cpp).
+// regroup adds ops that write groups back if a removal takes them away, or if an interrupted run
+// did. It does so only on ports that buffermgrd does not look up again. When a row is removed,
+// orchagent unbinds all of its groups, even if another row names them too (sonic-swss
+// orchagent/bufferorch.cpp).
 func (p *planner) regroup() {
 	anew, lost := map[string]bool{}, map[string]string{} // port -> profile
 	for _, o := range p.ops {
@@ -399,8 +400,8 @@ func (p *planner) choose(all []Op, keep map[string]bool) {
 	}
 }
 
-// remaining returns the differences that are left after the ops, except for those that the switch
-// derives and those known to be blocked.
+// remaining returns the differences that are left after the ops. Differences that the switch
+// derives or that are known to be blocked do not count.
 func (p *planner) remaining() []qos.Change {
 	anew := map[string]bool{} // ports whose groups buffermgrd will derive again
 	for _, o := range p.ops {

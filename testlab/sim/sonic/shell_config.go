@@ -86,7 +86,7 @@ func (s *Switch) process(line string, n int) {
 	s.processes[line] += n
 }
 
-// gone ends the shell like one that the switch never started, or that went down with the switch.
+// gone ends the shell as if the switch had never started it, or had gone down with it.
 func (c *command) gone() int {
 	c.killed, c.exited = true, true
 	return 255

@@ -37,7 +37,7 @@ type check struct {
 // leaf is a field of an entry.
 type leaf struct {
 	check check
-	// refs are the tables of which one must contain the value as an entry; the value literal is
+	// refs lists tables, one of which must contain the value as an entry. The value literal is
 	// accepted as well.
 	refs    []string
 	literal string
