@@ -24,10 +24,10 @@ const (
 	dcbmsg        = 4 // size in bytes
 )
 
-// Notify calls changed with the name of each network device for which the kernel reports a change
-// of the link, the MTU or a DCB setting, or that it appeared or disappeared, until ctx ends. ""
-// means that notifications were lost. Changes of files in sysfs and configfs are not reported.
-// Notify needs no privileges. It returns an error if it cannot receive notifications.
+// Notify calls changed with the name of a network device whenever the kernel reports that its link,
+// its MTU or a DCB setting changed, or that the device appeared or disappeared. It runs until ctx
+// ends. The name "" means that notifications were lost. Changes of files in sysfs and configfs are
+// not reported. Notify needs no privileges. It returns an error if it cannot receive notifications.
 func Notify(ctx context.Context, changed func(ifname string)) error {
 	conn, err := netlink.Dial(0, &netlink.Config{Groups: groupLink | groupDCB}) // NETLINK_ROUTE
 	if err != nil {

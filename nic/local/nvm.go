@@ -28,11 +28,11 @@ func nvmText(on bool) string {
 // writesNV reports whether a firmware setting is one that this tool writes.
 func writesNV(name string) bool { return mlxconfig.Writes(name) || name == niccli.SupportRDMA }
 
-// readNVM reads the RDMA option of Broadcom's cards if niccli is installed. Whether the option is
-// in force shows in the RDMA device, which the bnxt_re module creates for every card with the
-// option, and in the auxiliary device that the driver creates for the module since Linux 6.3
-// (bnxt_ulp.c, bnxt_rdma_aux_device_init). If neither device exists and the module is not loaded,
-// the current value is not known.
+// readNVM reads the RDMA option of Broadcom's cards if niccli is installed. The current value is on
+// if there is an RDMA device, which the bnxt_re module creates for every card with the option, or
+// the auxiliary device that the driver creates for that module since Linux 6.3 (bnxt_ulp.c,
+// bnxt_rdma_aux_device_init). It is off if there is neither although the module is loaded, and
+// otherwise not known.
 func (m *Machine) readNVM(ctx context.Context, ports []*nic.Port) {
 	tool, err := niccli.Find(ctx, m.Tools)
 	for _, p := range ports {

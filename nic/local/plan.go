@@ -70,11 +70,11 @@ func orderOf(driver string, back bool) []string {
 	return o
 }
 
-// bounces reports whether changing a field takes the link of the driver's port down. That is the
-// case for a PFC mask on all known drivers, for rings, which all drivers recreate with the carrier
-// off, and on ice for all of DCB, because ice closes and reopens the device (mlx5 en_dcbnl.c and
-// en_main.c, ice_dcb_nl.c). For link pause, ice restarts the link (ice_common.c, ice_set_fc), and
-// so does bnxt if pause is autonegotiated (bnxt.c, bnxt_hwrm_set_pause).
+// bounces reports whether changing a field takes the link of the driver's port down. A PFC mask
+// does so on all known drivers. All drivers recreate their rings with the carrier off. ice closes
+// and reopens the device for every DCB setting (mlx5 en_dcbnl.c and en_main.c, ice_dcb_nl.c). For
+// link pause, ice restarts the link (ice_common.c, ice_set_fc), and so does bnxt if pause is
+// autonegotiated (bnxt.c, bnxt_hwrm_set_pause).
 func bounces(driver, field string) bool {
 	switch field {
 	case nic.FieldPFC, nic.FieldRings:
