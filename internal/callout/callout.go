@@ -41,7 +41,7 @@ type To struct {
 	CA      string // PEM file; "" uses the system's certificates
 	Agent   string // User-Agent of the requests
 	Timeout time.Duration
-	// Policy limits what the intent that names the target may use; nil if the operator names it.
+	// Policy limits the targets that an intent may name; nil if the operator named the target.
 	Policy *secret.Policy
 }
 

@@ -256,7 +256,7 @@ func (c *Client) deadline(ctx context.Context) (context.Context, context.CancelF
 // session opens a channel and passes it to use, both in a goroutine, because neither can be
 // interrupted while a device is silent. It returns when use returns or when the context ends. In
 // the latter case the channel is closed, and the goroutine ends with the channel or the
-// connection. use must therefore hold a lock when it accesses what the caller returns.
+// connection. use must therefore hold a lock to access values that the caller returns.
 func (c *Client) session(ctx context.Context, op string, use func(*xssh.Session) error) error {
 	select {
 	case c.slots <- struct{}{}:

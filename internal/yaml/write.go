@@ -92,8 +92,8 @@ func (n *Node) key() string {
 	return n.flow()
 }
 
-// short reports whether a value reads well on one line. Not short are: at the top level, a value
-// that contains maps or lists; below it, a value that contains several and nothing else.
+// short reports whether a value reads well on one line. A value at the top level does not if it
+// contains maps or lists. A value below it does not if it consists only of several maps or lists.
 func (n *Node) short(top bool) bool {
 	nested := 0
 	for _, p := range n.Pairs {

@@ -64,7 +64,7 @@ func (r *simulated) stop(context.Context) error {
 	return r.lab.Close()
 }
 
-// keptOf reads what was stored about images in a folder of results, by kind.
+// keptOf returns the results about images that are stored in a folder, by kind.
 func keptOf(t *testing.T, results string) map[string][]accepted {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(results, "accepted", "*.json"))

@@ -142,8 +142,8 @@ func seedOf(seed uint64, name string) uint64 {
 // adds its own.
 var simulators = map[string]func(*intent.Switch, shared, Options) (Switch, error){}
 
-// refusals holds a function that returns what the simulator of a system rejects of a
-// configuration.
+// refusals holds a function per system that returns the lines or rows of a configuration that its
+// simulator rejects.
 var refusals = map[string]func(model string, config []byte) []string{
 	intent.EOS.Name: eos.Refuses, intent.NXOS.Name: nxos.Refuses, intent.SONiC.Name: sonic.Refuses,
 }

@@ -27,14 +27,14 @@ const (
 	GroupDrops   = "group-drops"   // packets
 	HeadroomPeak = "headroom-peak" // bytes
 	PauseRxTime  = "pause-rx-us"   // microseconds
-	LinkPauseRx  = "link-pause-rx" // frames; one per port, counted for queue 0
-	LinkPauseTx  = "link-pause-tx" // same
+	LinkPauseRx  = "link-pause-rx" // frames; per port, kept under queue 0
+	LinkPauseTx  = "link-pause-tx" // frames; per port, kept under queue 0
 
-	FECCorrected   = "fec-corrected"   // code words; one per port, counted for queue 0
-	FECUncorrected = "fec-uncorrected" // same
-	SymbolErrors   = "symbol-errors"   // symbols; same
-	RxErrors       = "rx-errors"       // frames; same
-	TxErrors       = "tx-errors"       // frames; same
+	FECCorrected   = "fec-corrected"   // code words; per port, kept under queue 0
+	FECUncorrected = "fec-uncorrected" // code words; per port, kept under queue 0
+	SymbolErrors   = "symbol-errors"   // symbols; per port, kept under queue 0
+	RxErrors       = "rx-errors"       // frames; per port, kept under queue 0
+	TxErrors       = "tx-errors"       // frames; per port, kept under queue 0
 )
 
 var tallyNames = map[string]bool{PFCRx: true, PFCTx: true, TxPkts: true, TxOctets: true, DropPkts: true, DropOctets: true, ECNMarked: true,

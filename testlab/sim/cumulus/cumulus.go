@@ -252,7 +252,7 @@ func asJSON(n *yamltext.Node) any {
 	return n.Value
 }
 
-// prune removes from a configuration what the switch rejects.
+// prune removes the parts of a configuration that the switch rejects, and returns the reasons.
 func (s *Switch) prune(t tree) (refused []string) {
 	for range 10_000 {
 		bad := s.check(t)
@@ -277,7 +277,7 @@ func (s *Switch) prune(t tree) (refused []string) {
 	return refused
 }
 
-// Refuses returns what a switch rejects of a configuration.
+// Refuses returns the parts of a configuration that a switch rejects, with the reasons.
 func Refuses(_ string, config []byte) []string {
 	_, refused, err := (&Switch{release: relative, o: Options{AnyWords: true}}).read(config)
 	if err != nil {

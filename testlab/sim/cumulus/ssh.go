@@ -257,7 +257,7 @@ func (s *Switch) print(t tree, output string) string {
 	header := tree{"model": s.o.Model, "nvue-api-version": "nvue_v1", "rev-id": 1.0, "version": "Cumulus Linux " + s.o.Version}
 	switch output {
 	case "json":
-		b, _ := json.MarshalIndent([]any{tree{"header": header}, tree{"set": t}}, "", "  ") // as for printed
+		b, _ := json.MarshalIndent([]any{tree{"header": header}, tree{"set": t}}, "", "  ") // cannot fail: only objects, strings and numbers
 		return string(b) + "\n"
 	case "commands":
 		return s.commands("set", t)
@@ -358,7 +358,7 @@ func (s *Switch) nvShow(f []string, output string) (string, error) {
 		yaml(&b, m, "")
 		return b.String(), nil
 	}
-	b, _ := json.MarshalIndent(v, "", "  ") // as for printed
+	b, _ := json.MarshalIndent(v, "", "  ") // cannot fail: only objects, strings and numbers
 	return string(b) + "\n", nil
 }
 
