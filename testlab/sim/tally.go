@@ -11,8 +11,8 @@ import (
 // NumQueues is the number of unicast queues, of priorities and of priority groups of a port.
 const NumQueues = 8
 
-// The counters of a queue, of a priority (PFC) or of a priority group of a port. Only SONiC has
-// those from GroupDrops to FECUncorrected.
+// The counters of a queue, of a priority (PFC) or of a priority group of a port. Only SONiC and
+// Cumulus Linux show those from GroupDrops to LinkPauseTx, and only SONiC the FEC counters.
 const (
 	PFCRx      = "pfc-rx" // frames
 	PFCTx      = "pfc-tx"

@@ -235,7 +235,7 @@ func (s *Switch) stage(method, kind string, path []string, rev string, body []by
 		return refused(http.StatusBadRequest, bad)
 	}
 	if set, unset := mixed(whole); s.release < batches && set && unset {
-		// The result of such a patch is undefined. Here the settings are lost.
+		// The result of such a patch is undefined. Here only the unsets take effect.
 		leaves(whole, nil, func(p []string, v any) {
 			if v == nil {
 				remove(r.tree, p)
