@@ -44,8 +44,9 @@ type Counters struct {
 	// Poll is the interval at which the device refreshes each metric, which is the maximum age of
 	// its values. 0 means that values are read on request.
 	Poll map[Metric]time.Duration
-	// Off maps metrics that the device could count but is configured not to, to the place of that
-	// configuration in native words. Metrics that the device does not support are not included.
+	// Off holds the metrics that the device could count but is configured not to count, each with
+	// the place of that configuration in native words. Metrics that the device does not support
+	// are not included.
 	Off map[Metric]string
 }
 
@@ -92,8 +93,8 @@ const (
 	QueuePackets
 	QueueBytes
 	QueueDrops
-	// QueueMarked are packets by egress queue that were sent with the mark congestion
-	// experienced; on some systems this includes packets that were received with the mark.
+	// QueueMarked are packets by egress queue that were sent with a congestion-experienced mark;
+	// on some systems this includes packets that were received with the mark.
 	QueueMarked
 	// QueuePeak is the highest fill of an egress queue, in bytes.
 	QueuePeak

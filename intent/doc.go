@@ -9,5 +9,5 @@
 //
 // The package does no I/O except reading those files, knows no vendor, and never resolves a
 // secret. Do not put platform facts here (which ports a model has, what an ASIC can do): they
-// what an ASIC can do): they belong to the renderers and the catalogue.
+// belong in the renderers and the catalogue.
 package intent

@@ -13,8 +13,7 @@ func Format(f File) ([]byte, error) {
 	p := &problems{}
 	out, errs := yamlfmt.Format(f.Name, f.Data)
 	p.ofDocument(errs)
-	// Refuse other kinds of YAML files, which have their own style. The file parsed without
-	// errors.
+	// Refuse other kinds of YAML files, which have their own style. Parsing cannot fail here.
 	if root, _ := yaml.Parse(f.Name, f.Data); len(errs) == 0 && (root.Get("kind") == nil || root.Get("kind").Value != kindFabric) {
 		p.addf(posOf(root), "every file of an intent states it", "the file has no kind: %s", kindFabric)
 	}

@@ -43,7 +43,7 @@ type end struct {
 	text    opt[string]
 	devices []string
 	ports   []string
-	// odd holds the names in ports that are not switch port names; NIC names may be such.
+	// odd holds the names in ports that are not valid for switch ports, only for NICs.
 	odd map[string]bool
 
 	switches []*Switch // by device; nil if the device is not a switch

@@ -11,9 +11,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// Counters reads the port counters. EOS shows neither drops nor fill by priority group. Marked
-// packets are all packets sent with congestion experienced over SSH, but only those marked by
-// this switch over gNMI (aristanetworks/yang pathreport.csv).
+// Counters reads the port counters. EOS shows neither drops nor fill by priority group. The
+// marked packets over SSH are all packets sent with a congestion-experienced mark; over gNMI,
+// they are only the packets marked by this switch (aristanetworks/yang pathreport.csv).
 func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counters, error) {
 	o, err := d.shown(ctx, countShows()...)
 	if err != nil {

@@ -72,8 +72,8 @@ type Work struct {
 
 	// Piecemeal is set by Write if each line takes effect separately.
 	Piecemeal bool
-	// Barred is set by Write if the switch refused the lines because of another run, which then
-	// wrote the running settings.
+	// Barred is set by Write if the switch refused the lines because of another run. The active
+	// settings are then those of that run.
 	Barred bool
 }
 

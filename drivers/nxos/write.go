@@ -118,8 +118,8 @@ func awaited(err error) bool {
 	return ok && strings.HasPrefix(line.Line, "commit") && awaitedWords.MatchString(line.Words)
 }
 
-// awaitedWords matches the expected text of such a refusal. We know no public document of its
-// wording.
+// awaitedWords matches the expected text of such a refusal. No public document with its wording
+// is known.
 var awaitedWords = lazyre.New(`(?i)\bconfirm`)
 
 // noChanges matches the expected message for a commit without changes.

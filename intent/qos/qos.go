@@ -100,7 +100,7 @@ func (s PrioritySet) Join(sep string) string {
 	return b.String()
 }
 
-// Device is a switch or host, desired or running.
+// Device is a switch, desired or running.
 type Device struct {
 	Name string
 	// Platform identifies the hardware and software. It is read or declared, never compared.
@@ -368,7 +368,7 @@ func (d *Device) ClassifiedBy(port string) *Maps {
 	return d.MapsOf(port)
 }
 
-// Port is a switch or host port.
+// Port is a port of a Device.
 type Port struct {
 	AdminUp  Opt[bool]
 	Speed    Opt[units.Rate]

@@ -141,7 +141,7 @@ func (n Neighbors) See(port, key string, what [4]string) {
 	}
 }
 
-// Put sets the neighbors of the ports in an observation. A port that is known without any
+// Put sets the neighbors of the ports in an observation. A port that LLDP shows without a
 // neighbor gets an empty list.
 func (n Neighbors) Put(o *drivers.Observation) {
 	for port, seen := range n {

@@ -80,7 +80,7 @@ func Watchdog(b []byte, o *drivers.Observation) error {
 // maxNested is the depth to which Tabular searches for rows.
 const maxNested = 8
 
-// Tabular adds the packets sent with congestion experienced by queue, from "show queuing
+// Tabular adds the packets sent with a congestion-experienced mark by queue, from "show queuing
 // tabular", whose rows have one key per group (Nexus 9000 NX-OS Command Reference, Show Commands,
 // 9.3(x)). It searches all tables for these rows, because their location is not documented.
 func Tabular(b []byte, o *drivers.Observation) error {
