@@ -19,7 +19,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// RunOptions are the options of any run, apply or rollback.
+// RunOptions are the options common to all runs: applies, rollbacks and resets.
 type RunOptions struct {
 	// Fabric is the intent of the devices.
 	Fabric *intent.Fabric

@@ -135,7 +135,8 @@ func (r *run) approve(ctx context.Context, request func(*run) (ApprovalRequest, 
 	return nil
 }
 
-// approveWave asks the approver again before wave n of of, unless it is the first.
+// approveWave asks the approver again before wave n, unless it is the first. of is the number
+// of waves.
 func (r *run) approveWave(ctx context.Context, w Wave, n, of int) error {
 	if r.approved == "" || n < 2 {
 		return nil

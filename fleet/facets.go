@@ -39,7 +39,7 @@ func switchStates(running, desired *qos.Device, sw *intent.Switch) []order.State
 }
 
 // classes returns the traffic class of each code point according to maps m. Code points
-// that m does not manage keep their class of was. It returns nil if the classes are unknown,
+// that m does not manage keep their class from was. It returns nil if the classes are unknown,
 // such as when m maps only PCPs.
 func classes(m *qos.Maps, was *[qos.NumDSCP]int8) *[qos.NumDSCP]int8 {
 	if m == nil {

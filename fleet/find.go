@@ -9,9 +9,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
-// A run that finishes an earlier run that was cut off or that stopped continues that run:
-// both are rolled back together. If it finishes a device that was cut off in the middle, its
-// undo record leads to the state before the earlier run.
+// A run continues an earlier run that was cut off or stopped if it finishes the work of that
+// run. Both are then rolled back together. If the earlier run was cut off in the middle of a
+// device, the undo record of the later run leads to the state before the earlier run.
 
 // runs returns the runs that wrote to the device and are rolled back together, newest first.
 func (d PastDevice) runs() []PastDevice { return slices.Insert(slices.Clone(d.before), 0, d) }

@@ -145,8 +145,8 @@ func TestARunThatContinuesAnotherIsRolledBackWithIt(t *testing.T) {
 	}
 }
 
-// A run continues what earlier runs left half done on a device, even if the rollback that was
-// cut off there was undoing an earlier run, which the rolled back run had continued.
+// An apply continues the runs that were cut off on a device. If a rollback was cut off there,
+// the apply continues the runs that the rollback was undoing on the device.
 func TestInherits(t *testing.T) {
 	all := []string{"a", "b"}
 	begun := entry{Intent: "v1", Devices: all}

@@ -114,7 +114,7 @@ func inventoryFiles(paths []string) (out []string, err error) {
 }
 
 // recorded adds the hosts and cables of an inventory, and returns its selected switches that
-// are not in the intent of -f.
+// are not in the intent given with -f.
 func (s *Sources) recorded(o SourceOptions, inv *inventory.Inventory) ([]*intent.Switch, error) {
 	s.inventory = inv
 	var b strings.Builder

@@ -10,15 +10,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/derive"
 )
 
-// left holds the keys of the intent of -f that differ from the imported intent: keys that
-// are gone, and keys that have another value.
+// left holds the keys in the intent given with -f that differ from the imported intent: keys
+// that are gone, and keys that have another value.
 type left struct{ gone, other map[string]bool }
 
 func newLeft() left { return left{map[string]bool{}, map[string]bool{}} }
 
-// notTaken lists the settings of the fabric and of the imported switches that the intent of
-// -f states and the imported intent does not, because no switch reports them. Devices, links
-// and class names are taken from the intent of -f and are not listed.
+// notTaken lists the settings of the fabric and of the imported switches that are in the
+// intent given with -f but not in the imported one, because no switch reports them. Devices,
+// links and class names are taken from the intent given with -f and are not listed.
 func notTaken(known, made *intent.Fabric) []derive.Note {
 	r := known.Routing
 	whole := newLeft()
@@ -78,8 +78,8 @@ func (l left) notes(where string) []derive.Note {
 // keys lists all keys, those that are gone first.
 func (l left) keys() []string { return append(keysWhere(l.gone), keysWhere(l.other)...) }
 
-// leftOfSwitch returns the settings of a switch and its ports that was states and is does
-// not.
+// leftOfSwitch returns the settings of a switch and its ports that are stated in was but not
+// in is.
 func leftOfSwitch(was, is *intent.Switch) left {
 	out := newLeft()
 	out.settings(was.Settings, is.Settings)

@@ -108,7 +108,8 @@ type SourceOptions struct {
 	// Name is the name of the fabric; "" is the name in Intent, or "imported".
 	Name string
 	// Switches lists switches to import. Username and Password are references to the
-	// credentials of switches without a file. SSH makes the import use SSH too for them.
+	// credentials of switches without a file. SSH makes the import connect to these switches
+	// over SSH as well.
 	Switches           []Source
 	Username, Password string
 	SSH                bool

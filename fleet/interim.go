@@ -55,7 +55,7 @@ func (m *RolloutMaker) interim() *Interim {
 // leg is the result for a run from one state of the fabric to another.
 type leg struct {
 	cost    order.Cost
-	changes bool // code points move
+	changes bool // some code points, or their classes, change
 }
 
 // leg evaluates a run from one interim state to another. A nil from is the current state, a

@@ -13,9 +13,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
-// RunNames returns the runs in the folder where, or in the state folder of fabric if where
-// is "", newest first. It reads no journal, takes no lock and asks no server: for a URL it
-// returns nil.
+// RunNames returns the names of the runs kept in a folder, newest first. If where is "", the
+// folder is [StateDir] of the fabric. RunNames reads no journal, takes no lock and contacts
+// no server: if where is a URL, it returns nil.
 func RunNames(ctx context.Context, where, fabric string) ([]string, error) {
 	if where == "" {
 		dir, err := StateDir(fabric)

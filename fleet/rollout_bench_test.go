@@ -17,8 +17,8 @@ import (
 
 // BenchmarkApply changes switches that each take some time, in 21 waves. It reports the wall
 // time as a multiple of the sum of the slowest device of each wave, and the live memory per
-// switch, and checks the journal. Times are real ones times -apply.scale divided by 1,000; with
-// a small scale, the computing time for 1,000 switches shows.
+// switch, and checks the journal. Times are real ones times -apply.scale divided by 1,000; a
+// small scale makes the computing time for 1,000 switches visible.
 func BenchmarkApply(b *testing.B) {
 	for _, n := range []int{200, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -15,8 +15,8 @@ const maxWave = 64
 // the same waves.
 type waver struct {
 	m *RolloutMaker
-	// together applies only the limits that the intent states to devices that take no port
-	// down.
+	// together exempts devices that take no port down from all limits that the intent does
+	// not state.
 	together bool
 	kinds    map[string]int      // number of changing devices of each kind
 	stated   map[string]bool     // canaries that the intent names

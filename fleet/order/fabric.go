@@ -324,8 +324,8 @@ func (f *fabric) outer() (before, after moment) {
 
 // deadlock explains for which priorities PFC appears on some links and disappears from
 // others, so that an intermediate state may have a cycle that exists neither before nor
-// after; "" if there are none. If PFC only appears, or only disappears, every intermediate
-// state has a subset of the PFC links of the state after or before.
+// after; "" if there are none. If PFC only appears, or only disappears, the links with PFC in
+// any intermediate state are a subset of those after, or before, the change.
 func (f *fabric) deadlock() string {
 	var come, go_ qos.PrioritySet
 	for _, c := range f.links {
@@ -480,7 +480,7 @@ func (l *lasting) next(stage int, seen, left faults) (out []ended) {
 	return out
 }
 
-// blame adds faults of equal links to the map to, in the order of the links. The faults
+// blame adds the faults of equal links to the result, in the order of the links. The faults
 // end in stage until and have lasted the given seconds.
 func (f *fabric) blame(to *ordered.Map[[2]string, Fault], links []*cable, of faults, until int, seconds float64) {
 	for i, c := range links[:min(len(links), mostPorts)] {

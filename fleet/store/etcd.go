@@ -231,7 +231,7 @@ func (l *etcdLock) beat(ctx context.Context) error {
 	return err
 }
 
-// gone ends the lease, and returns the reason, when someone else or nobody has the lock.
+// gone ends the lease because someone else, or nobody, has the lock. It returns the error.
 func (l *etcdLock) gone() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -22,7 +22,8 @@ const chunk = 512 << 10
 // page is the number of record keys read at a time.
 const page = 32
 
-// part identifies the part of a record that a key holds: part n (from 0) of of parts.
+// part identifies the part of a record that a key holds: its index n, from 0, and the number
+// of parts.
 type part struct{ record, n, of int64 }
 
 func (p part) String() string { return fmt.Sprintf("%010d.%05d.%05d", p.record, p.n, p.of) }

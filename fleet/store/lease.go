@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/fence"
 )
 
-// TTL is the default time after which a lock expires that its holder does not renew.
+// TTL is the default time after which a lock expires unless its holder renews it.
 const TTL = 30 * time.Second
 
 // Lease keeps a lock renewed. It ends when renewing has failed for too long.

@@ -40,7 +40,7 @@ type EtcdConfig struct {
 	Plain     bool     // without TLS
 	User      string
 	Password  secret.Secret
-	TTL       time.Duration // how long a lock lasts that its holder does not renew
+	TTL       time.Duration // time after which a lock expires unless it is renewed
 }
 
 // String returns the address without secrets.
