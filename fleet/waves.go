@@ -123,7 +123,8 @@ func (w *waver) kind(name string) string {
 
 // fits reports whether a device may be added to a wave. A wave never has two devices of a
 // rollout group, never all switches that a device has links to, and no more devices of a
-// role than the intent allows.
+// role than the intent allows. With together, a device that takes no port down is exempt from
+// the second limit, and from the third unless the intent states it.
 func (w *waver) fits(r *room, name string) bool {
 	k := w.kind(name)
 	limit := w.m.fabric.Rollout.MaxUnavailable

@@ -264,9 +264,10 @@ func lossless(a, b port) (out uint64) {
 }
 
 // unused returns the faults that affect no traffic when the ends are in states a and b.
-// PFC at one end affects none for a priority that was not lossless before, or if the link
-// still carries all priorities of before, or already all of after. RDMA traffic in a lossy
-// class is not affected if the link is idle.
+// PFC at only one end is such a fault for a priority that was not lossless before. It also is
+// if the link carries without loss all priorities that it carried so before the change, or all
+// that it will carry so after it. RDMA traffic in a lossy class is such a fault on an idle
+// link.
 func (r route) unused(a, b port) faults {
 	out := oneSided &^ faults(r.was)
 	if now := a.PFC & b.PFC; now&r.was == r.was || now&r.will == r.will {
