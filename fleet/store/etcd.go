@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -11,7 +12,12 @@ import (
 	"sync"
 	"time"
 
-	api "github.com/roce-fabric/roce-fabric/internal/etcd"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // answer is the timeout of a call to etcd.
@@ -24,7 +30,7 @@ var errNoAnswer = fmt.Errorf("no answer within %s", answer)
 // "records/ID/NUMBER.PART.PARTS". Each write by the holder is a transaction that succeeds
 // only if the lock key is still the one it created.
 type etcd struct {
-	c            *api.Client
+	c            *clientv3.Client
 	at           EtcdConfig
 	fabric, root string
 }
@@ -36,22 +42,24 @@ func Etcd(cfg EtcdConfig, fabric string) (Store, error) {
 		return nil, errors.New("etcd needs the name of the fabric")
 	}
 	cfg.TTL = cmp.Or(cfg.TTL, TTL)
-	names, err := cfg.tls()
-	if err != nil {
-		return nil, err
-	}
-	c, err := api.New(api.Config{Endpoints: cfg.Endpoints, TLS: names, User: cfg.User, Password: cfg.Password.Reveal()})
+	c, user, err := cfg.client()
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", cfg, err)
 	}
 	e := &etcd{c: c, at: cfg, fabric: fabric, root: strings.TrimSuffix(cfg.Prefix, "/") + "/" + url.PathEscape(fabric) + "/"}
-	if err := e.call(context.Background(), c.Login); err != nil {
-		return nil, errors.Join(err, c.Close())
+	if err := e.call(context.Background(), func(ctx context.Context) error { return user.login(ctx, c) }); err != nil {
+		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
 }
 
-func (e *etcd) Close() error { return e.c.Close() }
+// Close closes the connection. It may be called more than once.
+func (e *etcd) Close() error {
+	if err := e.c.Close(); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
 
 func (e *etcd) Fabric() string { return e.fabric }
 
@@ -69,66 +77,71 @@ func (e *etcd) call(ctx context.Context, do func(context.Context) error) error {
 	return nil
 }
 
-// get reads a range of keys. The ends of the range are relative to e.root.
-func (e *etcd) get(ctx context.Context, r api.Range) (found api.Found, err error) {
-	r.Key = e.root + r.Key
-	if r.End != "" {
-		r.End = e.root + r.End
-	}
+// get reads a key, or those that the options select. The key is relative to e.root, the end of a
+// range is not.
+func (e *etcd) get(ctx context.Context, key string, o ...clientv3.OpOption) (found *clientv3.GetResponse, err error) {
 	err = e.call(ctx, func(ctx context.Context) error {
-		found, err = e.c.Get(ctx, r)
+		found, err = e.c.Get(ctx, e.root+key, o...)
 		return err
 	})
 	return found, err
 }
 
-// txn runs the operations then if three conditions hold: the lock key was created in
-// revision rev (0: it does not exist), no key begins with fresh (ignored if ""), and the
-// key last was created in its revision (ignored if zero). Otherwise it reads those keys.
-func (e *etcd) txn(ctx context.Context, rev int64, fresh string, last api.Created, then ...api.Op) (done api.Done, err error) {
+// created is a key and the revision in which it was created; the zero value names no key.
+type created struct {
+	key string
+	rev int64
+}
+
+// txn runs an operation if three conditions hold: the lock key was created in revision rev (0: it
+// does not exist), no key begins with fresh (ignored if ""), and the key last was created in its
+// revision (ignored if zero). Otherwise it reads those keys.
+func (e *etcd) txn(ctx context.Context, rev int64, fresh string, last created, then ...clientv3.Op) (done *clientv3.TxnResponse, err error) {
+	is := func(key string, rev int64) clientv3.Cmp {
+		return clientv3.Compare(clientv3.CreateRevision(key), "=", rev)
+	}
 	lock := e.root + "lock"
-	t := api.Txn{If: []api.Created{{Key: lock, Revision: rev}}, Then: then, Else: []api.Op{api.Range{Key: lock}}}
-	if last.Key != "" {
-		t.If = append(t.If, last)
-		t.Else = append(t.Else, api.Range{Key: last.Key, KeysOnly: true})
+	conditions, otherwise := []clientv3.Cmp{is(lock, rev)}, []clientv3.Op{clientv3.OpGet(lock)}
+	if last.key != "" {
+		conditions = append(conditions, is(last.key, last.rev))
+		otherwise = append(otherwise, clientv3.OpGet(last.key, clientv3.WithKeysOnly()))
 	}
 	if fresh != "" {
-		of := api.Prefix(fresh)
-		t.If = append(t.If, api.Created{Key: of.Key, End: of.End})
-		of.Limit = 2
-		t.Else = append(t.Else, of)
+		conditions = append(conditions, is(fresh, 0).WithPrefix())
+		otherwise = append(otherwise, clientv3.OpGet(fresh, clientv3.WithPrefix(), clientv3.WithLimit(2)))
 	}
 	err = e.call(ctx, func(ctx context.Context) error {
-		done, err = e.c.Commit(ctx, t)
+		done, err = e.c.Txn(ctx).If(conditions...).Then(then...).Else(otherwise...).Commit()
 		return err
 	})
 	return done, err
 }
 
 // put returns an operation that stores v as JSON under key, relative to e.root.
-func (e *etcd) put(key string, v any) api.Put {
+func (e *etcd) put(key string, v any, o ...clientv3.OpOption) clientv3.Op {
 	b, _ := json.Marshal(v) // cannot fail: v is an Owner or a Break
-	return api.Put{Key: e.root + key, Value: string(b)}
+	return clientv3.OpPut(e.root+key, string(b), o...)
 }
 
 func (e *etcd) Lock(ctx context.Context, o Owner) (_ Lock, err error) {
 	l, begun := &etcdLock{e: e, owner: o}, time.Now()
 	err = e.call(ctx, func(ctx context.Context) error {
-		l.id, err = e.c.Grant(ctx, int64((e.at.TTL+time.Second-1)/time.Second))
+		lease, err := e.c.Grant(ctx, int64((e.at.TTL+time.Second-1)/time.Second))
+		if err == nil {
+			l.id = lease.ID
+		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	lock := e.put("lock", o)
-	lock.Lease = l.id
-	ops := []api.Op{lock}
+	ops := []clientv3.Op{e.put("lock", o, clientv3.WithLease(l.id))}
 	if o.Intent != "" {
 		ops = append(ops, e.put("checkouts/"+url.PathEscape(o.Host)+"/"+url.PathEscape(o.Intent), o))
 	}
-	done, err := e.txn(ctx, 0, "", api.Created{}, ops...)
+	done, err := e.txn(ctx, 0, "", created{}, ops...)
 	if err == nil && !done.Succeeded {
-		err = &HeldError{ownerOf(done.Found[0])}
+		err = &HeldError{ownerOf(done.Responses[0].GetResponseRange().Kvs)}
 	}
 	if err != nil {
 		// Revoking the lease also removes the lock, in case it was taken but the response
@@ -138,44 +151,44 @@ func (e *etcd) Lock(ctx context.Context, o Owner) (_ Lock, err error) {
 		_ = l.revoke(short)
 		return nil, err
 	}
-	l.rev = done.Revision
+	l.rev = done.Header.Revision
 	l.Lease = Keep(begun, e.at.TTL, l.beat)
 	return l, nil
 }
 
 // ownerOf decodes the owner from the value of the lock key. If the value cannot be
 // decoded, it returns an empty owner: the lock is held all the same.
-func ownerOf(f api.Found) (o Owner) {
-	if len(f.KVs) > 0 {
-		_ = json.Unmarshal(f.KVs[0].Value, &o)
+func ownerOf(lock []*mvccpb.KeyValue) (o Owner) {
+	if len(lock) > 0 {
+		_ = json.Unmarshal(lock[0].Value, &o)
 	}
 	return o
 }
 
 func (e *etcd) Holder(ctx context.Context) (*Owner, error) {
-	lock, err := e.get(ctx, api.Range{Key: "lock"})
-	if err != nil || len(lock.KVs) == 0 {
+	lock, err := e.get(ctx, "lock")
+	if err != nil || len(lock.Kvs) == 0 {
 		return nil, err
 	}
-	o := ownerOf(lock)
+	o := ownerOf(lock.Kvs)
 	return &o, nil
 }
 
 func (e *etcd) Break(ctx context.Context, held, by Owner) error {
-	lock, err := e.get(ctx, api.Range{Key: "lock"})
+	lock, err := e.get(ctx, "lock")
 	if err != nil {
 		return err
 	}
 	var now *Owner
 	var rev int64
-	if len(lock.KVs) > 0 {
-		o := ownerOf(lock)
-		now, rev = &o, lock.KVs[0].CreateRevision
+	if len(lock.Kvs) > 0 {
+		o := ownerOf(lock.Kvs)
+		now, rev = &o, lock.Kvs[0].CreateRevision
 	}
 	if err := CheckBreak(now, held); err != nil {
 		return err
 	}
-	done, err := e.txn(ctx, rev, "", api.Created{}, api.Delete{Key: e.root + "lock"}, e.put(fmt.Sprintf("breaks/%020d", rev), Break{held, by}))
+	done, err := e.txn(ctx, rev, "", created{}, clientv3.OpDelete(e.root+"lock"), e.put(fmt.Sprintf("breaks/%020d", rev), Break{held, by}))
 	if err == nil && !done.Succeeded {
 		err = errors.New("the lock has changed hands")
 	}
@@ -193,11 +206,11 @@ func (e *etcd) Checkouts(ctx context.Context) ([]Owner, error) {
 // values returns the decoded values under a prefix, and skips values that cannot be
 // decoded.
 func values[T any](ctx context.Context, e *etcd, prefix string) (out []T, _ error) {
-	found, err := e.get(ctx, api.Prefix(prefix))
+	found, err := e.get(ctx, prefix, clientv3.WithPrefix())
 	if err != nil {
 		return nil, err
 	}
-	for _, kv := range found.KVs {
+	for _, kv := range found.Kvs {
 		var v T
 		if json.Unmarshal(kv.Value, &v) == nil {
 			out = append(out, v)
@@ -211,21 +224,21 @@ type etcdLock struct {
 	*Lease
 	e       *etcd
 	owner   Owner
-	id      int64 // ID of the lease
+	id      clientv3.LeaseID
 	rev     int64 // revision in which the lock key was created
 	release sync.Once
 }
 
 func (l *etcdLock) beat(ctx context.Context) error {
-	err := l.e.c.KeepAlive(ctx, l.id)
-	if errors.Is(err, api.ErrLeaseNotFound) {
+	_, err := l.e.c.KeepAliveOnce(ctx, l.id)
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
 		return l.gone()
 	}
 	if err != nil {
 		return err
 	}
-	lock, err := l.e.c.Get(ctx, api.Range{Key: l.e.root + "lock", KeysOnly: true})
-	if err == nil && (len(lock.KVs) == 0 || lock.KVs[0].CreateRevision != l.rev) {
+	lock, err := l.e.c.Get(ctx, l.e.root+"lock", clientv3.WithKeysOnly())
+	if err == nil && (len(lock.Kvs) == 0 || lock.Kvs[0].CreateRevision != l.rev) {
 		return l.gone()
 	}
 	return err
@@ -244,7 +257,7 @@ func (l *etcdLock) gone() error {
 // txn. fresh protects a record from an earlier attempt at it that reaches etcd late. commit
 // retries while etcd is unreachable or elects a leader, as long as the lock lasts. It
 // returns the revision of the write, or 0 if the revision is unknown.
-func (l *etcdLock) commit(ctx context.Context, fresh string, last api.Created, op api.Op) (int64, error) {
+func (l *etcdLock) commit(ctx context.Context, fresh string, last created, op clientv3.Op) (int64, error) {
 	ctx, cancel := l.Guard(ctx)
 	defer cancel()
 	for {
@@ -254,9 +267,9 @@ func (l *etcdLock) commit(ctx context.Context, fresh string, last api.Created, o
 		done, err := l.e.txn(ctx, l.rev, fresh, last, op)
 		switch {
 		case err == nil && done.Succeeded:
-			return done.Revision, nil
+			return done.Header.Revision, nil
 		case err == nil:
-			return 0, l.refused(done.Found, fresh, last, op)
+			return 0, l.refused(done.Responses, fresh, last, op)
 		case ctx.Err() != nil || !passing(err):
 			return 0, err
 		}
@@ -272,29 +285,34 @@ var errThere = errors.New("already there")
 
 // refused returns why a transaction was rejected, given the keys that it found. It returns
 // nil if an earlier attempt made the write and only its response was lost.
-func (l *etcdLock) refused(found []api.Found, fresh string, last api.Created, op api.Op) error {
-	lock := found[0].KVs
+func (l *etcdLock) refused(found []*etcdserverpb.ResponseOp, fresh string, last created, op clientv3.Op) error {
+	keys := func(i int) []*mvccpb.KeyValue { return found[i].GetResponseRange().Kvs }
+	lock := keys(0)
 	if len(lock) == 0 || lock[0].CreateRevision != l.rev {
 		return l.gone()
 	}
-	if last.Key != "" {
-		if kept := found[1].KVs; len(kept) == 0 || kept[0].CreateRevision != last.Revision {
-			return fmt.Errorf("%v: %s: %w", l.e.at, last.Key, ErrChanged)
+	if last.key != "" {
+		if kept := keys(1); len(kept) == 0 || kept[0].CreateRevision != last.rev {
+			return fmt.Errorf("%v: %s: %w", l.e.at, last.key, ErrChanged)
 		}
 	}
-	there := found[len(found)-1].KVs
-	if put, ok := op.(api.Put); !ok || len(there) != 1 || string(there[0].Key) != put.Key || string(there[0].Value) != put.Value {
+	if there := keys(len(found) - 1); !op.IsPut() || len(there) != 1 || !bytes.Equal(there[0].Key, op.KeyBytes()) || !bytes.Equal(there[0].Value, op.ValueBytes()) {
 		return fmt.Errorf("%v: %s is %w", l.e.at, fresh, errThere)
 	}
 	return nil
 }
 
-// passing reports whether an error from etcd is temporary.
-func passing(err error) bool { return api.Unavailable(err) || errors.Is(err, errNoAnswer) }
+// passing reports whether an error from etcd is temporary: no member was reachable, or the cluster
+// had no leader.
+func passing(err error) bool {
+	var refused rpctypes.EtcdError
+	return errors.As(err, &refused) && refused.Code() == codes.Unavailable ||
+		status.Code(err) == codes.Unavailable || errors.Is(err, errNoAnswer)
+}
 
 func (l *etcdLock) revoke(ctx context.Context) error {
 	return l.e.call(ctx, func(ctx context.Context) error {
-		if err := l.e.c.Revoke(ctx, l.id); !errors.Is(err, api.ErrLeaseNotFound) {
+		if _, err := l.e.c.Revoke(ctx, l.id); !errors.Is(err, rpctypes.ErrLeaseNotFound) {
 			return err
 		}
 		return nil

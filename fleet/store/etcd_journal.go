@@ -11,7 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	api "github.com/roce-fabric/roce-fabric/internal/etcd"
+	"go.etcd.io/etcd/client/v3"
+
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
@@ -39,13 +40,11 @@ func parsePart(s string) (p part, err error) {
 func records(id ID) string { return "records/" + id.String() + "/" }
 
 func (e *etcd) Journals(ctx context.Context) (ids []ID, _ error) {
-	all := api.Prefix("journals/")
-	all.KeysOnly = true
-	found, err := e.get(ctx, all)
+	found, err := e.get(ctx, "journals/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	if err != nil {
 		return nil, err
 	}
-	for _, kv := range found.KVs {
+	for _, kv := range found.Kvs {
 		ids = append(ids, ParseID(strings.TrimPrefix(string(kv.Key), e.root+"journals/")))
 	}
 	ordered.Sort(ids, ByNumber)
@@ -62,8 +61,8 @@ func (l *etcdLock) Create(ctx context.Context, run string) (Journal, error) {
 	}
 	j := &etcdJournal{l: l, id: Next(ids, run)}
 	head := l.e.put("journals/"+j.id.String(), l.owner)
-	rev, err := l.commit(ctx, "", api.Created{}, head)
-	j.wrote(head.Key, rev)
+	rev, err := l.commit(ctx, "", created{}, head)
+	j.wrote(string(head.KeyBytes()), rev)
 	return j, err
 }
 
@@ -75,14 +74,15 @@ func (e *etcd) Records(ctx context.Context, id ID, from int64) iter.Seq2[Record,
 		}
 		a := assembly{place: e.Place(id), at: from, yield: yield}
 		prefix := records(id)
+		end := clientv3.WithRange(clientv3.GetPrefixRangeEnd(e.root + prefix))
 		limit := int64(1) // many callers read only the first record
 		for key, more := prefix+fmt.Sprintf("%010d", from), true; more; limit = page {
-			found, err := e.get(ctx, api.Range{Key: key, End: api.EndOf(prefix), Limit: limit})
+			found, err := e.get(ctx, key, end, clientv3.WithLimit(limit))
 			if err != nil {
 				yield(Record{At: a.at}, err)
 				return
 			}
-			for _, kv := range found.KVs {
+			for _, kv := range found.Kvs {
 				key = strings.TrimPrefix(string(kv.Key), e.root)
 				if !a.add(strings.TrimPrefix(key, prefix), kv.Value) {
 					return
@@ -92,7 +92,7 @@ func (e *etcd) Records(ctx context.Context, id ID, from int64) iter.Seq2[Record,
 			more = found.More
 		}
 		if a.flush(ErrCutOff) && !a.some {
-			if found, err := e.get(ctx, api.Range{Key: "journals/" + id.String(), CountOnly: true}); err != nil || found.Count == 0 {
+			if found, err := e.get(ctx, "journals/"+id.String(), clientv3.WithCountOnly()); err != nil || found.Count == 0 {
 				yield(Record{}, errors.Join(err, fmt.Errorf("%s: %w", a.place, fs.ErrNotExist)))
 			}
 		}
@@ -165,16 +165,16 @@ type etcdJournal struct {
 	id ID
 
 	mu    sync.Mutex
-	n     int64       // number of the next record
-	last  api.Created // the last key written; zero if unknown
-	dirty bool        // parts of a failed attempt at record n may exist
-	bad   error       // set once the journal is closed, or changed by someone else
+	n     int64   // number of the next record
+	last  created // the last key written; zero if unknown
+	dirty bool    // parts of a failed attempt at record n may exist
+	bad   error   // set once the journal is closed, or changed by someone else
 }
 
 // wrote records the last key written and its revision, 0 if unknown.
 func (j *etcdJournal) wrote(key string, rev int64) {
-	if j.last = (api.Created{Key: key, Revision: rev}); rev == 0 {
-		j.last = api.Created{}
+	if j.last = (created{key, rev}); rev == 0 {
+		j.last = created{}
 	}
 }
 
@@ -208,8 +208,8 @@ func (j *etcdJournal) write(ctx context.Context, record []byte) error {
 	fresh := fmt.Sprintf("%s%010d.", place, j.n)
 	if j.dirty {
 		// The last key may be one of the deleted keys.
-		j.last = api.Created{}
-		if _, err := j.l.commit(ctx, "", j.last, api.Delete{Key: fresh, End: api.EndOf(fresh)}); err != nil {
+		j.last = created{}
+		if _, err := j.l.commit(ctx, "", j.last, clientv3.OpDelete(fresh, clientv3.WithPrefix())); err != nil {
 			return err
 		}
 	}
@@ -219,7 +219,7 @@ func (j *etcdJournal) write(ctx context.Context, record []byte) error {
 		if i > 0 {
 			fresh = key
 		}
-		rev, err := j.l.commit(ctx, fresh, j.last, api.Put{Key: key, Value: string(b)})
+		rev, err := j.l.commit(ctx, fresh, j.last, clientv3.OpPut(key, string(b)))
 		if err != nil {
 			j.dirty = true
 			return err

@@ -68,7 +68,7 @@ var owners = map[string][]string{
 	"github.com/spf13/cobra":      {"cmd"},
 	"github.com/prometheus":       {"watch/metrics", "watch/keep"},
 	// Tests run the etcd server.
-	"go.etcd.io/etcd": {"fleet/store", "internal/etcd"},
+	"go.etcd.io/etcd": {"fleet/store"},
 	"go.uber.org/zap": {"fleet/store"},
 	// Tests parse reports with these.
 	"github.com/owenrumney/go-sarif":      {"report"},
