@@ -34,6 +34,7 @@ require (
 	google.golang.org/protobuf v1.36.12
 	gopkg.in/yaml.v3 v3.0.1
 	pgregory.net/rapid v1.3.0
+	znkr.io/diff v1.0.1
 )
 
 require (

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"znkr.io/diff"
+	"znkr.io/diff/textdiff"
+
 	"github.com/roce-fabric/roce-fabric/fleet"
-	"github.com/roce-fabric/roce-fabric/internal/linediff"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
@@ -51,12 +53,16 @@ type deviceDiff struct {
 func DiffLines(running, intended string) []DiffLine {
 	out := []DiffLine{}
 	// Equal lines in different blocks count as different lines.
-	for _, l := range linediff.Lines(placed(running), placed(intended)) {
-		if l.Op == linediff.Same {
+	for _, l := range diff.Edits(placed(running), placed(intended)) {
+		op, text := "-", l.X
+		switch l.Op {
+		case diff.Match:
 			continue
+		case diff.Insert:
+			op, text = "+", l.Y
 		}
-		in := strings.Split(l.Text, "\n")
-		out = append(out, DiffLine{Op: string(l.Op), In: in[: len(in)-1 : len(in)-1], Text: in[len(in)-1]})
+		in := strings.Split(text, "\n")
+		out = append(out, DiffLine{Op: op, In: in[: len(in)-1 : len(in)-1], Text: in[len(in)-1]})
 	}
 	return paired(out)
 }
@@ -145,7 +151,7 @@ func (c *Console) Diff(fabric string, unified bool, each func(emit func(*fleet.D
 			c.Error(d.Err)
 			return nil
 		case unified:
-			err = c.UnifiedDiff(linediff.Unified("running/"+d.Device, "intended/"+d.Device, d.Running, d.Intended))
+			err = c.UnifiedDiff("running/"+d.Device, "intended/"+d.Device, d.Running, d.Intended)
 		case d.Running != d.Intended:
 			err = c.nativeDiff(d)
 		}
@@ -193,10 +199,16 @@ func (c *Console) nativeDiff(d *fleet.DeviceDiff) error {
 	return err
 }
 
-// UnifiedDiff writes the lines of a unified diff, in colour on a terminal.
-func (c *Console) UnifiedDiff(lines []string) error {
+// UnifiedDiff writes the difference of two texts as 'diff -u' does, in colour on a terminal, and
+// nothing if they are equal. nameA and nameB name the texts in the header.
+func (c *Console) UnifiedDiff(nameA, nameB, a, b string) error {
+	hunks := textdiff.Unified(a, b, textdiff.IndentHeuristic())
+	if hunks == "" {
+		return nil
+	}
 	s := c.Styler()
-	for _, l := range lines {
+	for l := range strings.Lines("--- " + nameA + "\n+++ " + nameB + "\n" + hunks) {
+		l = strings.TrimSuffix(l, "\n")
 		l, cr := strings.CutSuffix(l, "\r")
 		l = strings.ReplaceAll(term.Clean(l), "\n", " ")
 		switch {

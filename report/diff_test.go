@@ -1,8 +1,13 @@
 package report
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // Each line comes with its enclosing lines, and an added line follows the removed line that it
@@ -36,4 +41,52 @@ func TestDiffSummary(t *testing.T) {
 			t.Errorf("%+v is %q, want %q", s, got, want)
 		}
 	}
+}
+
+// The program patch turns the first text into the second with a unified diff, and reads all of it.
+func TestUnifiedDiffIsAPatch(t *testing.T) {
+	patch, err := exec.LookPath("patch")
+	if err != nil {
+		t.Skip("needs the program patch")
+	}
+	dir := t.TempDir()
+	n := 0
+	rapid.Check(t, func(r *rapid.T) {
+		if n++; n > 30 {
+			return // each check starts a process
+		}
+		draw := func(name string) string {
+			lines := rapid.SliceOfN(rapid.SampledFrom(strings.Split("abcdefghijklmnop", "")), 0, 40).Draw(r, name)
+			text := strings.Join(lines, "\n")
+			if text != "" && rapid.Bool().Draw(r, "end") {
+				text += "\n"
+			}
+			return text
+		}
+		a, b := draw("a"), draw("b")
+		var diff strings.Builder
+		c := Console{Out: &diff, Getenv: func(string) string { return "" }}
+		if err := c.UnifiedDiff("f", "f", a, b); err != nil || a == b && diff.Len() > 0 {
+			r.Fatalf("%q and %q: %q, %v", a, b, diff.String(), err)
+		}
+		if a == b {
+			return
+		}
+		file := filepath.Join(dir, "f")
+		if err := os.WriteFile(file, []byte(a), 0o600); err != nil {
+			r.Fatal(err)
+		}
+		cmd := exec.Command(patch, "-s", "-F0", "--no-backup-if-mismatch", file)
+		cmd.Stdin = strings.NewReader(diff.String())
+		if out, err := cmd.CombinedOutput(); err != nil {
+			r.Fatalf("%v %s\n%s", err, out, diff.String())
+		}
+		got, err := os.ReadFile(file)
+		if err != nil && b != "" {
+			r.Fatal(err)
+		}
+		if string(got) != b {
+			r.Fatalf("patch made %q of %q, want %q", got, a, b)
+		}
+	})
 }

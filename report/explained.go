@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/roce-fabric/roce-fabric/internal/linediff"
+	"znkr.io/diff"
+
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/render"
 )
@@ -85,13 +86,13 @@ func (c *Console) ExplainedIf(set []string, was, now Explained) error {
 	}
 	out := []string{s.Bold("if the intent said " + term.CleanLine(strings.Join(set, " and ")))}
 	differ := false
-	for _, l := range linediff.Lines(before, after) {
-		text := string(l.Op) + " " + l.Text
+	for _, l := range diff.Edits(before, after) {
+		text := "  " + l.X
 		switch l.Op {
-		case linediff.Added:
-			text, differ = s.Green(text), true
-		case linediff.Removed:
-			text, differ = s.Red(text), true
+		case diff.Insert:
+			text, differ = s.Green("+ "+l.Y), true
+		case diff.Delete:
+			text, differ = s.Red("- "+l.X), true
 		}
 		out = append(out, strings.TrimRight(text, " "))
 	}

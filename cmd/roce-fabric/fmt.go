@@ -10,7 +10,6 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
-	"github.com/roce-fabric/roce-fabric/internal/linediff"
 )
 
 func (a *app) fmtCommand() *cobra.Command {
@@ -60,7 +59,7 @@ func (a *app) fmt(paths []string, check, diff bool) error {
 		differ = differ || !same
 		switch {
 		case diff:
-			err = a.UnifiedDiff(linediff.Unified(f.Name, f.Name, string(f.Data), string(text)))
+			err = a.UnifiedDiff(f.Name, f.Name, string(f.Data), string(text))
 		case paths[0] == "-" && !check:
 			_, err = a.Out.Write(text)
 		case same:
