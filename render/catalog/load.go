@@ -15,7 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-//go:generate go run ./generate -data data -pack
+//go:generate go -C ../../tools run ./catalog -pack
 
 var (
 	//go:embed data/asics.json

@@ -18,11 +18,11 @@ const (
 
 // The committed files equal the output of the generator for the commit that they name.
 func TestRegeneration(t *testing.T) {
-	o := options{tree: os.Getenv(buildimageEnv), utilities: os.Getenv(utilitiesEnv), data: "../data"}
+	o := options{tree: os.Getenv(buildimageEnv), utilities: os.Getenv(utilitiesEnv), data: "../../render/catalog/data"}
 	if o.tree == "" || o.utilities == "" {
 		t.Skipf("skipped: needs checkouts in %s and %s", buildimageEnv, utilitiesEnv)
 	}
-	committed, err := filepath.Glob("../data/sonic/*.json")
+	committed, err := filepath.Glob("../../render/catalog/data/sonic/*.json")
 	if err != nil || len(committed) == 0 {
 		t.Fatal(len(committed), err)
 	}
@@ -39,7 +39,7 @@ func TestRegeneration(t *testing.T) {
 		t.Errorf("%d models, and %d are committed", len(files), len(committed))
 	}
 	for name, want := range files {
-		if have, err := os.ReadFile(filepath.Join("../data/sonic", name)); err != nil || !bytes.Equal(have, want) {
+		if have, err := os.ReadFile(filepath.Join("../../render/catalog/data/sonic", name)); err != nil || !bytes.Equal(have, want) {
 			t.Errorf("%s is not what the program makes: %v", name, err)
 		}
 	}

@@ -1,7 +1,7 @@
 // Command generate writes the SONiC models of package catalog from a checkout of sonic-buildimage.
 // It is a developer tool and not part of the product.
 //
-//	go run ./render/catalog/generate -buildimage DIR -commit 086b03bd70f9 -utilities GITDIR
+//	go -C tools run ./catalog -buildimage DIR -commit 086b03bd70f9 -utilities GITDIR
 //
 // With -pack it only packs the committed files into the archive that the product embeds. Every
 // other run does that at its end as well.
@@ -25,7 +25,7 @@ func main() {
 	flag.StringVar(&o.tree, "buildimage", "", "work tree of sonic-buildimage: device, files/build_templates, platform")
 	flag.StringVar(&o.commit, "commit", "", "its commit, for the files")
 	flag.StringVar(&o.utilities, "utilities", "", "git folder of sonic-utilities with the release branches")
-	flag.StringVar(&o.data, "data", "render/catalog/data", "folder of the data files; those of SONiC that no model is written to are deleted")
+	flag.StringVar(&o.data, "data", "../render/catalog/data", "folder of the data files; those of SONiC that no model is written to are deleted")
 	packing := flag.Bool("pack", false, "pack the files of -data and generate none")
 	flag.Parse()
 	err := error(nil)
