@@ -2,6 +2,7 @@ package intent
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -18,14 +19,57 @@ type System struct {
 	// StrictFirst is true if the system serves every strict queue before every weighted one. On
 	// other systems this is known only for strict queues with a higher number.
 	StrictFirst bool
+
+	// Platforms lists the words with which an inventory names the system as a platform, in lower
+	// case and without punctuation.
+	Platforms []string
+	// PortName returns the system's spelling of a port name of an inventory: Ethernet1/1 for Et1/1.
+	// It returns "" for names that no port of the system has.
+	PortName func(name string) string
+	// PortAlias returns the alias under which the system may know a port that an inventory names
+	// like Linux; "" if there is none. It may be nil.
+	PortAlias func(name string) string
+	// PanelNumber returns the bytes of a port name that count the ports on the front panel. It is
+	// nil if these are the last digits.
+	PanelNumber func(name string) (from, to int)
+	// Nodes lists the kinds of containerlab nodes that run the system; NodePort returns the port
+	// of an interface of such a node.
+	Nodes    []string
+	NodePort func(iface string) string
+
+	// UsualModel is the model that a first intent suggests.
+	UsualModel string
+	// LoginNote explains in a first intent what the login of the switches is for; "" for nothing.
+	LoginNote string
 }
 
 // Supported switch operating systems.
 var (
-	SONiC   = System{Name: "sonic", Port: "8080", BufferModel: true, StrictFirst: true}
-	EOS     = System{Name: "eos", Port: "6030"}
-	NXOS    = System{Name: "nxos", Port: "50051", StrictFirst: true}
-	Cumulus = System{Name: "cumulus", Port: "8765"}
+	SONiC = System{
+		Name: "sonic", Port: "8080", BufferModel: true, StrictFirst: true,
+		Platforms: []string{"sonic"}, PortName: withoutSlots(ethernet), PortAlias: panelAlias,
+		// The virtual switch has 32 ports of four lanes.
+		Nodes: []string{"sonic-vs", "sonic-vm"}, NodePort: nodePort(func(n int) string { return "Ethernet" + strconv.Itoa(4*(n-1)) }),
+		UsualModel: "DellEMC-Z9332f-O32", LoginNote: "SONiC takes rows over SSH that its gNMI refuses.",
+	}
+	EOS = System{
+		Name: "eos", Port: "6030",
+		// The number after a slash counts the lanes of a port.
+		Platforms: []string{"eos"}, PortName: ethernet, PanelNumber: beforeSlash,
+		Nodes: []string{"arista_ceos", "ceos", "arista_veos", "vr-veos"}, NodePort: nodePort(func(n int) string { return "Ethernet" + strconv.Itoa(n) }),
+		UsualModel: "DCS-7060DX5-64S", LoginNote: "EOS takes a change back by itself, over SSH, unless it is confirmed.",
+	}
+	NXOS = System{
+		Name: "nxos", Port: "50051", StrictFirst: true,
+		Platforms: []string{"nxos"}, PortName: ethernet,
+		Nodes: []string{"cisco_n9kv", "vr-n9kv"}, NodePort: nodePort(func(n int) string { return "Ethernet1/" + strconv.Itoa(n) }),
+		UsualModel: "N9K-C9332D-GX2B", LoginNote: "NX-OS is written over SSH; gNMI only shows state.",
+	}
+	Cumulus = System{
+		Name: "cumulus", Port: "8765",
+		Platforms: []string{"cumulus", "nvue"}, PortName: frontPanel,
+		UsualModel: "SN5400",
+	}
 
 	systems = []System{SONiC, EOS, NXOS, Cumulus}
 )

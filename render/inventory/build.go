@@ -291,17 +291,18 @@ func (b *builder) switchPorts(d *device) []Port {
 			}
 		}
 	}
+	system := intent.SystemOf(d.switchOS)
 	for _, name := range natural.Keys(b.used[d]) {
 		p := b.used[d][name]
 		n, known := name, false
-		for _, try := range []string{name, alias[name], alias[frontPanel(name)], systemName(d.switchOS, name)} {
+		for _, try := range []string{name, alias[name], alias[aliasOf(system, name)], system.PortName(name)} {
 			if _, ok := at[try]; ok && try != "" {
 				n, known = try, true
 				break
 			}
 		}
 		if !known {
-			if n = systemName(d.switchOS, name); n == "" {
+			if n = system.PortName(name); n == "" {
 				continue // derive reports that the switch has no such port
 			}
 			add(n, 0)
@@ -312,6 +313,14 @@ func (b *builder) switchPorts(d *device) []Port {
 		out[at[n]].LAG = b.lagOf(p)
 	}
 	return out
+}
+
+// aliasOf returns the alias of a port with Linux's name; "" if the system has none.
+func aliasOf(s intent.System, name string) string {
+	if s.PortAlias == nil {
+		return ""
+	}
+	return s.PortAlias(name)
 }
 
 // lagOf returns the name of the port channel or bond of a port; "" if there is none.
@@ -344,32 +353,3 @@ func (b *builder) bonds(d *device) []intent.Bond {
 }
 
 var nicText = lazyre.New(`^[A-Za-z0-9_.:@-]{1,15}$`)
-
-var (
-	panelName    = lazyre.New(`^(?i)swp([0-9]+)(?:s([0-7]))?$`)
-	ethernetName = lazyre.New(`^(?i)(?:ethernet|eth|et|e)([0-9]+(?:/[0-9]+){0,2})$`)
-	clabName     = lazyre.New(`^eth([1-9][0-9]{0,3})$`)
-)
-
-// frontPanel converts Linux's front panel name of a port to SONiC's usual alias: swp1 is etp1, and
-// swp1s1, its second part, is etp1b (sonic-buildimage device/mellanox, port_config.ini).
-func frontPanel(name string) string {
-	m := panelName.FindStringSubmatch(name)
-	switch {
-	case m == nil:
-		return ""
-	case m[2] == "":
-		return "etp" + m[1]
-	}
-	return "etp" + m[1] + string('a'+m[2][0]-'0')
-}
-
-// systemName returns a port name in the spelling of the operating system: Ethernet1/1 for Et1/1. It
-// is "" for names that are not ports of that system.
-func systemName(os, name string) string {
-	m := ethernetName.FindStringSubmatch(name)
-	if m == nil || os == intent.SONiC.Name && strings.Contains(m[1], "/") {
-		return ""
-	}
-	return "Ethernet" + m[1]
-}

@@ -1,31 +1,22 @@
 package inventory
 
 import (
-	"strings"
+	"slices"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/clabfile"
 )
 
-// clabKinds lists the kinds of containerlab nodes that this tool knows, with the port names for
-// eth1, eth2, ... (containerlab.dev/manual/kinds).
-var clabKinds = map[string]struct {
-	os   string
-	port func(n int) string
-}{
-	"sonic-vs":    {intent.SONiC.Name, everyFourth},
-	"sonic-vm":    {intent.SONiC.Name, everyFourth},
-	"arista_ceos": {intent.EOS.Name, single},
-	"ceos":        {intent.EOS.Name, single},
-	"arista_veos": {intent.EOS.Name, single},
-	"vr-veos":     {intent.EOS.Name, single},
-	"cisco_n9kv":  {intent.NXOS.Name, ofSlot},
-	"vr-n9kv":     {intent.NXOS.Name, ofSlot},
+// systemOfNode returns the system that a kind of containerlab node runs; the zero System for other
+// kinds.
+func systemOfNode(kind string) intent.System {
+	for _, name := range intent.Systems() {
+		if s := intent.SystemOf(name); slices.Contains(s.Nodes, kind) {
+			return s
+		}
+	}
+	return intent.System{}
 }
-
-func everyFourth(n int) string { return "Ethernet" + itoa(4*(n-1)) }
-func single(n int) string      { return "Ethernet" + itoa(n) }
-func ofSlot(n int) string      { return "Ethernet1/" + itoa(n) }
 
 // addClab adds a containerlab topology: nodes become devices, links become cables.
 func (r *Reader) addClab(name string, data []byte) error {
@@ -34,14 +25,14 @@ func (r *Reader) addClab(name string, data []byte) error {
 		return err
 	}
 	at := func(line int) place { return place{file: name, line: line} }
-	ports := map[string]func(int) string{}
+	ports := map[string]func(string) string{}
 	for _, n := range t.Nodes {
-		kind, known := clabKinds[n.Kind]
+		system := systemOfNode(n.Kind)
 		d := &device{id: "node " + n.Name, name: n.Name, place: at(n.Line), platform: ref{Name: n.Kind}}
 		switch {
-		case known:
-			d.platform.Slug = kind.os
-			ports[n.Name] = kind.port
+		case system.Name != "":
+			d.platform.Slug = system.Name
+			ports[n.Name] = system.NodePort
 		case n.Kind == "linux":
 			d.role = ref{Slug: roleHost, Name: roleHost}
 		}
@@ -55,7 +46,7 @@ func (r *Reader) addClab(name string, data []byte) error {
 		end := func(e clabfile.End) []ref {
 			name := e.Interface
 			if port := ports[e.Node]; port != nil {
-				name = clabPort(name, port)
+				name = port(name)
 			}
 			return []ref{{Name: name, Kind: kindInterface, Device: &ref{ID: "node " + e.Node, Name: e.Node}}}
 		}
@@ -63,20 +54,4 @@ func (r *Reader) addClab(name string, data []byte) error {
 		r.taken++
 	}
 	return nil
-}
-
-// clabPort returns the switch port for an interface of a node: eth1 is the first port; on systems
-// with slots, eth1_1 is the first port of slot 1.
-func clabPort(name string, port func(int) string) string {
-	if m := clabName.FindStringSubmatch(name); m != nil {
-		n := 0
-		for _, c := range m[1] {
-			n = n*10 + int(c-'0')
-		}
-		return port(n)
-	}
-	if rest, ok := strings.CutPrefix(name, "eth"); ok && strings.Contains(rest, "_") {
-		return "Ethernet" + strings.ReplaceAll(rest, "_", "/")
-	}
-	return name
 }

@@ -14,7 +14,7 @@ import (
 var (
 	hostRoles     = []string{"server", "servers", "host", "hosts", "compute", "gpu", "storage", "node", "nodes", "worker", "hypervisor", "dgx", "hgx"}
 	hostPlatforms = []string{"linux", "ubuntu", "debian", "rhel", "redhat", "rocky", "almalinux", "centos", "sles", "suse", "oracle", "windows", "esxi", "vmware", "proxmox"}
-	otherSystems  = []string{"cumulus", "junos", "ios", "iosxe", "iosxr", "xe", "xr", "nvue", "dnos", "os10", "panos", "fortios", "routeros", "aoscx", "srl", "srlinux", "sros"}
+	otherSystems  = []string{"junos", "ios", "iosxe", "iosxr", "xe", "xr", "dnos", "os10", "panos", "fortios", "routeros", "aoscx", "srl", "srlinux", "sros"}
 	// gone lists the states of devices that are not part of a fabric, or no longer are.
 	gone = []string{"decommissioning", "decommissioned", "retired", "inventory", "deprecated"}
 )
@@ -67,7 +67,7 @@ func (b *builder) classify(d *device) {
 			return to
 		}
 		for _, os := range intent.Systems() {
-			if hasWord([]string{os}, platforms...) {
+			if hasWord(intent.SystemOf(os).Platforms, platforms...) {
 				return os
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/units"
@@ -360,7 +361,7 @@ func (b *builder) end(p *port) derive.End {
 	b.used[p.device][name] = p
 	e := derive.End{Device: p.device.imported, Port: name}
 	if p.device.switchOS != "" {
-		e.Also = frontPanel(name)
+		e.Also = aliasOf(intent.SystemOf(p.device.switchOS), name)
 	}
 	return e
 }

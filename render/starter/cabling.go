@@ -145,16 +145,13 @@ func portsOf(m *catalog.Model, speed units.Rate, taken []string) (most []string)
 	return most
 }
 
-// number splits a port name around the number that counts the ports on the front panel. On EOS
-// the number after a slash counts the lanes of a port instead.
+// number splits a port name around the number that counts the ports on the front panel.
 func number(m *catalog.Model, name string) (head, n, tail string) {
-	if m.System == intent.EOS.Name {
-		if at := strings.IndexByte(name, '/'); at >= 0 {
-			name, tail = name[:at], name[at:]
-		}
+	from, to := len(strings.TrimRight(name, "0123456789")), len(name)
+	if of := intent.SystemOf(m.System).PanelNumber; of != nil {
+		from, to = of(name)
 	}
-	head = strings.TrimRight(name, "0123456789")
-	return head, name[len(head):], tail
+	return name[:from], name[from:to], name[to:]
 }
 
 // ports writes ports of one model whose names differ in one number as one pattern.

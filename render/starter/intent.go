@@ -173,13 +173,9 @@ credentials:
     username: env:FABRIC_USER
     password: env:FABRIC_PASSWORD
 `)
-	for _, why := range []struct{ os, text string }{
-		{intent.SONiC.Name, "SONiC takes rows over SSH that its gNMI refuses."},
-		{intent.EOS.Name, "EOS takes a change back by itself, over SSH, unless it is confirmed."},
-		{intent.NXOS.Name, "NX-OS is written over SSH; gNMI only shows state."},
-	} {
-		if why.os == o.OS || why.os == o.SpineOS && o.spines() > 0 {
-			fmt.Fprintf(b, "    # %s\n", why.text)
+	for _, os := range intent.Systems() {
+		if note := intent.SystemOf(os).LoginNote; note != "" && (os == o.OS || os == o.SpineOS && o.spines() > 0) {
+			fmt.Fprintf(b, "    # %s\n", note)
 		}
 	}
 	b.WriteString(`    ssh: {knownHosts: ~/.ssh/known_hosts}

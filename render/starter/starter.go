@@ -49,9 +49,9 @@ func New() *Options {
 		{Name: "shape", Help: "shape of the fabric: clos (leaves and spines), rail (rail-optimised pod) or pair (two switches)",
 			Required: true, Usual: fixed(Clos), value: oneOf{&o.Shape, Shapes()}},
 		{Name: "os", Help: "system of the leaves: " + strings.Join(intent.Systems(), ", "),
-			Required: true, Usual: fixed(intent.SONiC.Name), value: oneOf{&o.OS, intent.Systems()}},
+			Required: true, Usual: fixed(intent.Systems()[0]), value: oneOf{&o.OS, intent.Systems()}},
 		{Name: "model", Help: "model of the leaves, as docs/models.md names it",
-			Required: true, Usual: func() string { return usualModel[o.OS] }, value: text{&o.Model}, values: func() []string { return modelsOf(o.OS) },
+			Required: true, Usual: func() string { return intent.SystemOf(o.OS).UsualModel }, value: text{&o.Model}, values: func() []string { return modelsOf(o.OS) },
 			valid: func() error { return known(o.OS, o.Model) }},
 		{Name: "rails", Help: "NICs of a server, and leaves of a group, in a rail fabric",
 			Usual: func() string { return strconv.Itoa(o.Rails) }, value: count{&o.Rails, 1}, none: func() bool { return o.Shape != Rail }},
@@ -79,14 +79,6 @@ func New() *Options {
 			}},
 	}
 	return o
-}
-
-// usualModel is the suggested model for each OS.
-var usualModel = map[string]string{
-	intent.SONiC.Name:   "DellEMC-Z9332f-O32",
-	intent.EOS.Name:     "DCS-7060DX5-64S",
-	intent.NXOS.Name:    "N9K-C9332D-GX2B",
-	intent.Cumulus.Name: "SN5400",
 }
 
 func fixed(s string) func() string { return func() string { return s } }
@@ -122,7 +114,7 @@ func (o *Options) usualSpine() string {
 	if o.spineOS() == o.OS {
 		return o.Model
 	}
-	return usualModel[o.spineOS()]
+	return intent.SystemOf(o.spineOS()).UsualModel
 }
 
 func (o *Options) leaves() int {
