@@ -10,14 +10,13 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/roce-fabric/roce-fabric/testlab/lab"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 )
 
 // cliBox is a switch with a command line.
 type cliBox interface {
-	lab.Switch
-	Configure(lines string) error
+	sim.Switch
 	Running() string
 	Startup() string
 	ExpireTimer() bool

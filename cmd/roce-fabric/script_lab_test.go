@@ -11,7 +11,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic/agent"
-	"github.com/roce-fabric/roce-fabric/testlab/lab"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cumulus"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
@@ -27,7 +27,7 @@ func boxOf(ts *testscript.TestScript, name string) *sonic.Switch {
 	return b
 }
 
-func switchOf(ts *testscript.TestScript, name string) lab.Switch {
+func switchOf(ts *testscript.TestScript, name string) sim.Switch {
 	b := labOf(ts).Switches[name]
 	if b == nil {
 		ts.Fatalf("the lab has no %s", name)
@@ -38,7 +38,7 @@ func switchOf(ts *testscript.TestScript, name string) lab.Switch {
 // held returns the configuration of a switch, and the number of write requests that reached it.
 // It leaves out SONiC's row PFC_WD|GLOBAL if the row has orchagent's default, because no
 // rollback removes it.
-func held(b lab.Switch) (state any, writes int) {
+func held(b sim.Switch) (state any, writes int) {
 	switch b := b.(type) {
 	case *sonic.Switch:
 		cfg := b.Config()

@@ -9,28 +9,20 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/hint"
-	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
-// virtualSpeed is the speed of the virtual switch's ports.
-const virtualSpeed = "40G"
-
-// numbered matches a numbered port of SONiC.
-var numbered = lazyre.New(`^Ethernet\d+$`)
-
-// renumber maps the ports of each SONiC switch to their names in the lab. Ports keep their names
-// if the virtual switch has all of them; otherwise its ports are used in order. If possible all
-// switches are renumbered alike, and otherwise all switches of a model, so that ranges in the
-// intent stay valid.
+// renumber maps the ports of each switch with a fixed set of ports in the lab to their names there.
+// Ports keep their names if the virtual switch has all of them; otherwise its ports are used in
+// order. If possible all switches of a system are renumbered alike, and otherwise all switches of a
+// model, so that ranges in the intent stay valid.
 func renumber(f *intent.Fabric) (map[string]map[string]string, error) {
-	has := virtualPorts()
-	used := func(in func(*intent.Switch) bool) (ports []string) {
+	used := func(k *kind, in func(*intent.Switch) bool) (ports []string) {
 		for _, sw := range f.Switches {
 			for _, p := range sw.Ports {
-				if in(sw) && numbered.MatchString(p.Name) {
+				if _, numbered := k.number(p.Name); sw.OS == k.system && in(sw) && numbered {
 					ports = append(ports, p.Name)
 				}
 			}
@@ -38,29 +30,35 @@ func renumber(f *intent.Fabric) (map[string]map[string]string, error) {
 		ordered.Sort(ports, natural.Compare)
 		return slices.Compact(ports)
 	}
-	isSONiC := func(sw *intent.Switch) bool { return sw.OS == intent.SONiC.Name }
 	out := map[string]map[string]string{}
-	all := used(isSONiC)
 	for _, sw := range f.Switches {
-		if !isSONiC(sw) {
+		k := fixed(sw.OS)
+		if k == nil {
 			continue
 		}
-		ports := all
-		if len(ports) > len(has) {
-			ports = used(func(o *intent.Switch) bool { return isSONiC(o) && o.Model.V == sw.Model.V })
+		ports := used(k, func(*intent.Switch) bool { return true })
+		if len(ports) > len(k.Fixed) {
+			ports = used(k, func(o *intent.Switch) bool { return o.Model.V == sw.Model.V })
 		}
-		if len(ports) > len(has) {
-			return nil, fmt.Errorf("%s: the intent has %d ports of switches like it, and SONiC's virtual switch has %d", sw.Name, len(ports), len(has))
+		if len(ports) > len(k.Fixed) {
+			return nil, fmt.Errorf("%s: the intent has %d ports of switches like it, and the virtual switch of %s has %d", sw.Name, len(ports), sw.OS, len(k.Fixed))
 		}
-		same := !slices.ContainsFunc(ports, func(p string) bool { return !slices.Contains(has, p) })
+		same := !slices.ContainsFunc(ports, func(p string) bool { return !slices.Contains(k.Fixed, p) })
 		out[sw.Name] = map[string]string{}
 		for i, p := range ports {
-			if out[sw.Name][p] = has[i]; same {
+			if out[sw.Name][p] = k.Fixed[i]; same {
 				out[sw.Name][p] = p
 			}
 		}
 	}
 	return out, nil
+}
+
+// number returns the number of a port; ok is false for other interfaces, e.g. a port channel.
+func (k *kind) number(port string) (n int, ok bool) {
+	digits, ok := strings.CutPrefix(port, k.prefix())
+	n, err := strconv.Atoi(digits)
+	return n, ok && err == nil && n >= 0
 }
 
 // labIntent returns the intent of the lab: doc with the addresses, logins, models and ports of the
@@ -78,7 +76,7 @@ func (l *Lab) labIntent(doc *yaml.Node) (*yaml.Node, error) {
 		p.Value.Delete("address", "access")
 	}
 	for _, link := range items(doc.Get("links")) {
-		virtual := false
+		speed := ""
 		for _, end := range []string{"a", "b"} {
 			at := link.Get(end)
 			device, ports, _ := strings.Cut(at.Value, "/")
@@ -89,15 +87,15 @@ func (l *Lab) labIntent(doc *yaml.Node) (*yaml.Node, error) {
 			if !slices.ContainsFunc(names, func(sw string) bool { return l.ports[sw] != nil }) {
 				continue
 			}
-			virtual = true
+			speed = fixed(l.fabric.Switch(names[0]).OS).PortSpeed
 			renamed, err := l.renamed(names, ports)
 			if err != nil {
 				return nil, err
 			}
 			link.Set(end, yaml.NewText(device+"/"+renamed))
 		}
-		if virtual {
-			link.Set("speed", yaml.NewText(virtualSpeed))
+		if speed != "" {
+			link.Set("speed", yaml.NewText(speed))
 		}
 	}
 	if l.renames() {
@@ -155,7 +153,9 @@ func (l *Lab) switches(key string, entry *yaml.Node) error {
 	if entry.Delete("release", "access"); release != "" {
 		entry.Set("release", yaml.NewText(release))
 	}
-	k.intent(entry, l.name)
+	if k.Intent != nil {
+		k.Intent(entry, l.name)
+	}
 	ports := entry.Get("ports")
 	if l.ports[sw.Name] == nil || ports == nil {
 		return nil
@@ -168,7 +168,7 @@ func (l *Lab) switches(key string, entry *yaml.Node) error {
 		}
 		p.Value.Delete("fec", "breakout")
 		if p.Value.Get("speed") != nil {
-			p.Value.Set("speed", yaml.NewText(virtualSpeed))
+			p.Value.Set("speed", yaml.NewText(k.PortSpeed))
 		}
 		renamed.Set(name, p.Value)
 	}
@@ -176,9 +176,9 @@ func (l *Lab) switches(key string, entry *yaml.Node) error {
 	return nil
 }
 
-// renamed returns a pattern of SONiC ports with their names in the lab.
-func (l *Lab) renamed(switches []string, pattern string) (string, error) {
-	names, err := intent.Expand(pattern)
+// renamed returns a pattern of ports with their names in the lab.
+func (l *Lab) renamed(switches []string, ports string) (string, error) {
+	names, err := intent.Expand(ports)
 	if err != nil {
 		return "", err
 	}
@@ -188,30 +188,31 @@ func (l *Lab) renamed(switches []string, pattern string) (string, error) {
 		}
 		return l.ports[sw][port]
 	}
+	k := fixed(l.fabric.Switch(switches[0]).OS)
 	var numbers []int
 	for _, name := range names {
 		is := of(switches[0], name)
 		for _, sw := range switches[1:] {
 			if of(sw, name) != is {
-				return "", hint.With(fmt.Errorf("%s of %s and of %s have different names in the lab", pattern, switches[0], sw), "write an entry for each model of a switch")
+				return "", hint.With(fmt.Errorf("%s of %s and of %s have different names in the lab", ports, switches[0], sw), "write an entry for each model of a switch")
 			}
 		}
-		n, err := strconv.Atoi(strings.TrimPrefix(is, "Ethernet"))
-		if err != nil { // not numbered, e.g. a port channel
+		n, ok := k.number(is)
+		if !ok {
 			if len(names) > 1 {
-				return "", fmt.Errorf("%s holds ports that SONiC's virtual switch does not have", pattern)
+				return "", fmt.Errorf("%s holds ports that the virtual switch of %s does not have", ports, k.system)
 			}
 			return name, nil
 		}
 		numbers = append(numbers, n)
 	}
-	return ethernets(numbers), nil
+	return pattern(k.prefix(), numbers), nil
 }
 
-// ethernets writes SONiC ports as a pattern, in their order.
-func ethernets(numbers []int) string {
+// pattern writes numbered ports as a pattern, in their order.
+func pattern(prefix string, numbers []int) string {
 	if len(numbers) == 1 {
-		return fmt.Sprintf("Ethernet%d", numbers[0])
+		return fmt.Sprintf("%s%d", prefix, numbers[0])
 	}
 	step := numbers[1] - numbers[0]
 	even := len(numbers) > 2 && step > 0
@@ -221,9 +222,9 @@ func ethernets(numbers []int) string {
 		list = append(list, strconv.Itoa(n))
 	}
 	if even {
-		return fmt.Sprintf("Ethernet[%d-%d:%d]", numbers[0], numbers[len(numbers)-1], step)
+		return fmt.Sprintf("%s[%d-%d:%d]", prefix, numbers[0], numbers[len(numbers)-1], step)
 	}
-	return "Ethernet[" + strings.Join(list, ",") + "]"
+	return prefix + "[" + strings.Join(list, ",") + "]"
 }
 
 // knownHosts is the file with the nodes' SSH keys.

@@ -7,7 +7,6 @@ package containerlab
 
 import (
 	"bytes"
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,9 +22,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
-
-//go:embed startup
-var startup embed.FS
 
 // IntentFile is the file name of the lab's intent.
 const IntentFile = "fabric.clab.yaml"
@@ -85,21 +81,23 @@ func usage(file, name string) string {
 
 // renumbered lists the ports that have other names in the lab.
 func (l *Lab) renumbered() string {
-	var by ordered.Groups[string, string]
+	type group struct{ prefix, names string }
+	var by ordered.Groups[group, string]
 	for _, sw := range natural.Keys(l.ports) {
 		var b strings.Builder
+		prefix := fixed(l.fabric.Switch(sw).OS).prefix()
 		for _, was := range natural.Keys(l.ports[sw]) {
 			if is := l.ports[sw][was]; was != is && l.fabric.Switch(sw).Port(was) != nil {
-				fmt.Fprintf(&b, " %s=%s", strings.TrimPrefix(was, "Ethernet"), strings.TrimPrefix(is, "Ethernet"))
+				fmt.Fprintf(&b, " %s=%s", strings.TrimPrefix(was, prefix), strings.TrimPrefix(is, prefix))
 			}
 		}
 		if b.Len() > 0 {
-			by.Add(b.String(), sw)
+			by.Add(group{prefix, b.String()}, sw)
 		}
 	}
 	var b strings.Builder
-	for names, switches := range by.All() {
-		fmt.Fprintf(&b, "# Ports Ethernet of %s, in the fabric=in the lab:%s\n", natural.Fold(switches), names)
+	for g, switches := range by.All() {
+		fmt.Fprintf(&b, "# Ports %s of %s, in the fabric=in the lab:%s\n", g.prefix, natural.Fold(switches), g.names)
 	}
 	return b.String()
 }
@@ -110,13 +108,13 @@ func (l *Lab) topology() (*yaml.Node, error) {
 	add := func(name, system, release string) {
 		k := l.images.of(system)
 		image, _ := l.images.image(k, release)
-		common := used.Get(k.name)
+		common := used.Get(k.Kind)
 		if common == nil {
 			common = l.common(k, image)
-			used.Set(k.name, common)
+			used.Set(k.Kind, common)
 		}
 		node := &yaml.Node{Kind: yaml.Map}
-		node.Set("kind", yaml.NewText(k.name))
+		node.Set("kind", yaml.NewText(k.Kind))
 		if common.Get("image").Value != image {
 			node.Set("image", yaml.NewText(image))
 		}
@@ -166,19 +164,16 @@ func (l *Lab) topology() (*yaml.Node, error) {
 func (l *Lab) common(k *kind, image string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.Map}
 	n.Set("image", yaml.NewText(image))
-	if k.startup == "" {
+	if k.StartupName == "" {
 		return n
 	}
-	text, err := startup.ReadFile("startup/" + k.startup)
-	if err != nil {
-		panic(err) // the file is embedded
+	l.files[k.StartupName] = k.Startup
+	if strings.HasSuffix(k.StartupName, ".sh") {
+		n.Set("binds", yaml.NewList(k.StartupName+":"+inside+":ro"))
+		n.Set("exec", yaml.NewList("bash "+inside))
+		return n
 	}
-	l.files[k.startup] = text
-	key, value := k.node(k.startup)
-	if key == "exec" {
-		n.Set("binds", yaml.NewList(k.startup+":"+inside+":ro"))
-	}
-	n.Set(key, value)
+	n.Set("startup-config", yaml.NewText(k.StartupName))
 	return n
 }
 
@@ -193,9 +188,9 @@ func (l *Lab) end(e intent.Endpoint) (string, error) {
 	if is := l.ports[e.Device][port]; is != "" {
 		port = is
 	}
-	name := k.port(port)
+	name := k.Interface(port)
 	if name == "" {
-		return "", fmt.Errorf("%s cannot be cabled: a node of kind %s has the ports %s", e, k.name, k.ports)
+		return "", fmt.Errorf("%s cannot be cabled: a node of kind %s has the ports %s", e, k.Kind, k.Ports)
 	}
 	return e.Device + ":" + name, nil
 }

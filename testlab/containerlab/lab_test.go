@@ -294,7 +294,7 @@ func TestPortNames(t *testing.T) {
 		{"cisco_n9kv", "Ethernet2/1", ""}, {"cisco_n9kv", "Ethernet1/1/1", ""}, {"cisco_n9kv", "Ethernet1/01", ""},
 		{"linux", "ens1f0np0", "ens1f0np0"}, {"linux", "eth1", "eth1"}, {"linux", "eth0", ""}, {"linux", "eth1:0", ""},
 	} {
-		if got := kindOf(tt.kind, "").port(tt.port); got != tt.want {
+		if got := kindOf(tt.kind, "").Interface(tt.port); got != tt.want {
 			t.Errorf("%s %s: %q, want %q", tt.kind, tt.port, got, tt.want)
 		}
 	}
@@ -326,8 +326,8 @@ func TestImages(t *testing.T) {
 		}
 		k := im.of(tt.system)
 		image, runs := im.image(k, tt.release)
-		if k.name != tt.kind || image != tt.image || runs != tt.runs {
-			t.Errorf("%q of %s %s: %s %s %q", tt.arg, tt.system, tt.release, k.name, image, runs)
+		if k.Kind != tt.kind || image != tt.image || runs != tt.runs {
+			t.Errorf("%q of %s %s: %s %s %q", tt.arg, tt.system, tt.release, k.Kind, image, runs)
 		}
 	}
 	for _, args := range [][]string{{"sonic"}, {"sonic="}, {"junos=x"}, {"=x"}, {"sonic=a", "sonic-vs=b"}} {
@@ -486,7 +486,7 @@ func TestStartupScripts(t *testing.T) {
 		t.Skip("skipped: bash is not installed")
 	}
 	for _, s := range []string{"sonic-vm.sh", "sonic-vs.sh"} {
-		if out, err := exec.CommandContext(t.Context(), "bash", "-n", filepath.Join("startup", s)).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), "bash", "-n", filepath.Join("../sim/sonic/startup", s)).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", s, err, out)
 		}
 	}
@@ -497,7 +497,7 @@ func TestStartupScripts(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "sshpass"), []byte(fake), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "bash", filepath.Join("startup", "sonic-vm.sh"))
+	cmd := exec.CommandContext(t.Context(), "bash", "../sim/sonic/startup/sonic-vm.sh")
 	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "USERNAME=me", "PASSWORD=secret")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

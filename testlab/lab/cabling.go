@@ -6,11 +6,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// lldp is a switch whose LLDP neighbors can be set.
-type lldp interface {
-	SetNeighbor(port, device, remotePort string)
-}
-
 // wired is a switch whose link state depends on the settings of both ends.
 type wired interface {
 	Connect(port string, peer func() cli.Wire)
@@ -21,7 +16,7 @@ type wired interface {
 func (l *Lab) cable(f *intent.Fabric) {
 	for _, link := range f.Links {
 		for _, e := range [][2]intent.Endpoint{{link.A, link.B}, {link.B, link.A}} {
-			if box, ok := l.Switches[e[0].Device].(lldp); ok {
+			if box := l.Switches[e[0].Device]; box != nil {
 				box.SetNeighbor(e[0].Port, e[1].Device, announced(f, e[1]))
 			}
 			near, is := l.Switches[e[0].Device].(wired)
@@ -43,15 +38,4 @@ func announced(f *intent.Fabric, e intent.Endpoint) string {
 		}
 	}
 	return e.Port
-}
-
-// speedsOf returns the speeds that the intent sets for the ports of a switch, in bits per second.
-func speedsOf(sw *intent.Switch) map[string]int64 {
-	out := map[string]int64{}
-	for _, p := range sw.Ports {
-		if p.Speed.V > 0 {
-			out[p.Name] = int64(p.Speed.V)
-		}
-	}
-	return out
 }

@@ -13,10 +13,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/systems"
 )
 
-// onHost stands for the system of hosts in the catalog of faults.
-const onHost = "linux"
+// hostSystem is the name of the hosts' system.
+const hostSystem = "linux"
 
 // Fault is a named fault that [Lab.Do] can inject into a device.
 type Fault struct {
@@ -30,126 +31,67 @@ type Fault struct {
 	// between is set for a fault that a check only finds by comparing both ends of a link; its
 	// default port is one towards another switch.
 	between bool
-	// on maps each system that can have the fault to statements of [Lab.Inject]. Their
+	// onHost holds the statements of [Lab.Inject] for a host, everywhere those for a switch of any
+	// system. The record of a system has the others, see [sim.System]. Their
 	// placeholders are {port}; {rdma}, the RDMA device of the port; {name}, {class}, which is the
 	// name in capitals, {priority}, {queue} and {dscp}, of the first lossless class of the intent;
 	// {other}, a priority that no class uses; and {value}.
-	on map[string]string
+	onHost, everywhere string
+}
+
+// statements returns the statements for a device of a system; "" if it cannot have the fault.
+func (f Fault) statements(system string) string {
+	if system == hostSystem {
+		return f.onHost
+	}
+	s, _ := systems.Of(system)
+	return cmp.Or(s.Faults[f.Name], f.everywhere)
 }
 
 // faults is sorted by name.
 var faults = []Fault{
-	{Name: "away", What: "the interface is in another network namespace", Finds: []string{"NIC-04"}, on: map[string]string{onHost: "away {port}"}},
-	{Name: "classify", What: "RDMA's DSCP is in the class of other traffic", Finds: []string{"CLS-02", "NIC-02"}, on: map[string]string{
-		intent.SONiC.Name: "DSCP_TO_TC_MAP|* {dscp}=0", intent.EOS.Name: "qos map dscp {dscp} to traffic-class 0",
-		intent.NXOS.Name: "policy-map type qos ROCE-FABRIC-IN; class ROCE-FABRIC-{class}; set qos-group {other}", onHost: "dscp {port} {dscp}=0",
-		intent.Cumulus.Name: "nv set qos mapping roce-fabric dscp {dscp} switch-priority 0",
-	}},
-	{Name: "cnp", What: "congestion notifications have another DSCP", Finds: []string{"CLS-08"}, Value: "8", takes: "DSCP", on: map[string]string{onHost: "cnp {port} {value} 6"}},
-	{Name: "count", What: "a port counted 'QUEUE COUNTER N'", Finds: []string{"PFC-14"}, Value: "1 pfc-tx 1000", takes: "QUEUE COUNTER N", on: map[string]string{
-		intent.SONiC.Name: "count {port} {value}", intent.EOS.Name: "count {port} {value}", intent.NXOS.Name: "count {port} {value}",
-		intent.Cumulus.Name: "count {port} {value}",
-	}},
-	{Name: "count-nic", What: "ethtool -S counted 'COUNTER N'", Value: "rx_discards_phy 1000", takes: "NAME N", on: map[string]string{onHost: "stat {port} {value}"}},
-	{Name: "count-rdma", What: "hw_counters counted 'COUNTER N'", Value: "np_cnp_sent 1000", takes: "NAME N", on: map[string]string{onHost: "hw {rdma} {value}"}},
-	{Name: "cron", What: "a cron table pauses another priority", Finds: []string{"NIC-12"}, on: map[string]string{onHost: "cron * * * * * root mlnx_qos -i {port} --pfc 0,0,0,0,1,0,0,0"}},
-	{Name: "dcbx", What: "the firmware of the card owns DCBX", Finds: []string{"DCB-03"}, on: map[string]string{onHost: "dcbx {port} firmware"}},
-	{Name: "ecn-late", What: "marking begins at 20 MB", Finds: []string{"ECN-03", "ECN-06"}, on: map[string]string{
-		intent.SONiC.Name:   "WRED_PROFILE|* green_min_threshold=20000000 green_max_threshold=40000000",
-		intent.EOS.Name:     "interface {port}; uc-tx-queue {queue}; random-detect ecn minimum-threshold 20000000 bytes maximum-threshold 40000000 bytes max-mark-probability 10",
-		intent.NXOS.Name:    "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q{queue}; random-detect minimum-threshold 20000000 bytes maximum-threshold 40000000 bytes drop-probability 10 weight 0 ecn",
-		intent.Cumulus.Name: "nv set qos congestion-control roce-fabric traffic-class {queue} min-threshold 20000000; nv set qos congestion-control roce-fabric traffic-class {queue} max-threshold 40000000",
-	}},
-	{Name: "ecn-off", What: "the lossless queue marks nothing", Finds: []string{"ECN-01"}, on: map[string]string{
-		intent.SONiC.Name: "QUEUE|{port}|{queue} -wred_profile", intent.EOS.Name: "qos profile ROCE-FABRIC; uc-tx-queue {queue}; no random-detect ecn",
-		intent.NXOS.Name:    "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q{queue}; no random-detect",
-		intent.Cumulus.Name: "nv set qos congestion-control roce-fabric traffic-class {queue} ecn disable",
-	}},
-	{Name: "fec", between: true, What: "the port has no FEC", Finds: []string{"PRT-04", "PRT-05", "PRT-06"}, on: map[string]string{
-		intent.SONiC.Name: "PORT|{port} fec=none", intent.EOS.Name: "interface {port}; no error-correction encoding", intent.NXOS.Name: "interface {port}; fec off",
-	}},
-	{Name: "gid", What: "RoCE v2 is off: no GID is of its type", Finds: []string{"NIC-14"}, on: map[string]string{
-		onHost: "file class/infiniband/{rdma}/ports/1/gid_attrs/types/1 IB/RoCE v1; file class/infiniband/{rdma}/ports/1/gid_attrs/types/3 IB/RoCE v1",
-	}},
-	{Name: "ignore", What: "writes are answered with success and change nothing", on: map[string]string{onHost: "ignore"}},
-	{Name: "iwarp", What: "the card speaks iWARP", Finds: []string{"NIC-13"}, on: map[string]string{onHost: "file class/infiniband/{rdma}/node_type 4: RNIC"}},
-	{Name: "lldp", between: true, What: "the neighbour does not show", Finds: []string{"TOP-10"}, on: map[string]string{
-		intent.SONiC.Name: "neighbor {port} - -", intent.EOS.Name: "interface {port}; no lldp receive", intent.NXOS.Name: "interface {port}; no lldp receive",
-		intent.Cumulus.Name: "neighbor {port} - -",
-	}},
-	{Name: "lldpad", What: "an agent negotiates DCBX", Finds: []string{"DCB-02"}, on: map[string]string{onHost: "process lldpad"}},
-	{Name: "miscabled", between: true, What: "the cable is in another device", Finds: []string{"TOP-07"}, Value: "elsewhere eth9", takes: "NAME NAME", on: map[string]string{
-		intent.SONiC.Name: "neighbor {port} {value}", intent.EOS.Name: "neighbor {port} {value}", intent.NXOS.Name: "neighbor {port} {value}",
-		intent.Cumulus.Name: "neighbor {port} {value}",
-	}},
-	{Name: "mtu", What: "the MTU is another", Finds: []string{"MTU-02", "MTU-03", "MTU-04"}, Value: "1500", takes: "BYTES", on: map[string]string{
-		intent.SONiC.Name: "PORT|{port} mtu={value}", intent.EOS.Name: "interface {port}; mtu {value}", intent.NXOS.Name: "interface {port}; mtu {value}",
-		onHost:              "file class/net/{port}/mtu {value}",
-		intent.Cumulus.Name: "nv set interface {port} link mtu {value}",
-	}},
-	{Name: "no-dcb", What: "the driver shows no DCB", Finds: []string{"NIC-10"}, on: map[string]string{onHost: "nodcb"}},
-	{Name: "no-rdma", What: "the port has no RDMA device", Finds: []string{"NIC-13"}, on: map[string]string{onHost: "nordma {port}"}},
-	{Name: "no-root", What: "the login may not become root", Finds: []string{"READ"}, on: map[string]string{onHost: "noroot"}},
-	{Name: "orchagent", What: "orchagent has died, and nothing that is written comes into force", on: map[string]string{intent.SONiC.Name: "kill orchagent"}},
-	{Name: "pause", What: "802.3x is on", Finds: []string{"PFC-05"}, on: map[string]string{
-		intent.EOS.Name: "interface {port}; flowcontrol receive on", intent.NXOS.Name: "interface {port}; flowcontrol receive on", onHost: "pause {port}",
-	}},
-	{Name: "pair", What: "a program's queue pair has another DSCP", Finds: []string{"NIC-16"}, Value: "0", takes: "DSCP", on: map[string]string{onHost: "pair {rdma} python3 {value}"}},
-	{Name: "pcie", What: "the card is in a slot of four lanes", Finds: []string{"NIC-15"}, on: map[string]string{onHost: "file class/net/{port}/device/current_link_width 4"}},
-	{Name: "pfc-off", What: "no priority is paused", Finds: []string{"PFC-01", "PFC-02", "PFC-10"}, on: map[string]string{
-		intent.SONiC.Name: "PORT_QOS_MAP|{port} -pfc_enable", intent.EOS.Name: "priority-flow-control all off", intent.NXOS.Name: "interface {port}; priority-flow-control mode off",
-		onHost:              "pfc {port} -",
-		intent.Cumulus.Name: "nv unset interface {port} qos pfc profile; nv unset interface {port} qos pfc-watchdog",
-	}},
-	{Name: "pfc-other", What: "another priority is paused as well", Finds: []string{"PFC-01", "PFC-02"}, on: map[string]string{
-		intent.SONiC.Name: "PORT_QOS_MAP|{port} pfc_enable={priority},{other}", intent.EOS.Name: "interface {port}; priority-flow-control priority {other} no-drop",
-		onHost:              "pfc {port} {priority},{other}",
-		intent.Cumulus.Name: "nv set qos pfc roce-fabric switch-priority {other}",
-	}},
-	{Name: "rdma-down", What: "the RDMA port is down", Finds: []string{"NIC-13"}, on: map[string]string{onHost: "file class/infiniband/{rdma}/ports/1/state 1: DOWN"}},
-	{Name: "refuse", What: "the device answers nobody", Finds: []string{"READ"}, on: map[string]string{
-		intent.SONiC.Name: "refuse", intent.EOS.Name: "refuse", intent.NXOS.Name: "refuse", onHost: "refuse",
-		intent.Cumulus.Name: "refuse",
-	}},
-	{Name: "replaced", What: "another device with the same configuration answers", Value: "1", takes: "N", on: map[string]string{
-		intent.SONiC.Name: "chassis spare{value}", intent.EOS.Name: "chassis spare{value}", intent.NXOS.Name: "chassis spare{value}", intent.Cumulus.Name: "chassis spare{value}",
-		onHost: "file class/dmi/id/product_serial SPARE{value}",
-	}},
-	{Name: "rival", What: "another program clears PFC after each write of an apply", on: map[string]string{onHost: "rival {port}"}},
-	{Name: "roce-v1", What: "RDMA-CM uses RoCE v1", Finds: []string{"DRIFT"}, on: map[string]string{onHost: "mode {rdma} IB/RoCE v1"}},
-	{Name: "share", What: "RDMA gets a small share of the link", Finds: []string{"SCH-03", "SCH-04"}, on: map[string]string{
-		intent.SONiC.Name: "SCHEDULER|roce.{name} weight=10", intent.EOS.Name: "interface {port}; uc-tx-queue {queue}; bandwidth percent 5",
-		intent.NXOS.Name: "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q{queue}; bandwidth remaining percent 10", onHost: "ets {port} {priority}=10,0=90",
-		intent.Cumulus.Name: "nv set qos egress-scheduler roce-fabric traffic-class {queue} bw-percent 5",
-	}},
-	{Name: "shut", What: "the port is shut", Finds: []string{"PRT-05"}, on: map[string]string{
-		intent.SONiC.Name: "PORT|{port} admin_status=down", intent.EOS.Name: "interface {port}; shutdown", intent.NXOS.Name: "interface {port}; shutdown",
-		intent.Cumulus.Name: "nv set interface {port} link state down",
-	}},
-	{Name: "speed", What: "the link runs at another speed in Mbit/s", Finds: []string{"PRT-04"}, Value: "25000", takes: "MBITS", on: map[string]string{onHost: "file class/net/{port}/speed {value}"}},
-	{Name: "stays-down", What: "the host does not come back from the next reset", on: map[string]string{onHost: "staysdown"}},
-	{Name: "storm", What: "the NIC at the port pauses it all the time, uncounted", on: map[string]string{
-		intent.SONiC.Name: stormed, intent.EOS.Name: stormed, intent.NXOS.Name: stormed, intent.Cumulus.Name: stormed,
-	}},
-	{Name: "tos", What: "RDMA-CM sends with another ToS", Finds: []string{"NIC-03"}, Value: "0", takes: "TOS", on: map[string]string{onHost: "tos {rdma} {value}"}},
-	{Name: "trust", What: "the port does not classify by DSCP", Finds: []string{"CLS-02", "CLS-04", "NIC-01"}, on: map[string]string{
-		intent.SONiC.Name: "PORT_QOS_MAP|{port} -dscp_to_tc_map", intent.EOS.Name: "interface {port}; no qos trust",
-		intent.NXOS.Name: "interface {port}; no service-policy type qos input ROCE-FABRIC-IN", onHost: "trust {port} pcp",
-		intent.Cumulus.Name: "nv unset interface {port} qos mapping profile",
-	}},
-	{Name: "unplug", What: "the cable is out", Finds: []string{"NIC-11", "PRT-05"}, on: map[string]string{
-		intent.SONiC.Name: "unplug {port}", intent.EOS.Name: "unplug {port}", intent.NXOS.Name: "unplug {port}", onHost: "unplug {port}",
-		intent.Cumulus.Name: "unplug {port}",
-	}},
-	{Name: "unsaved", What: "a change was not saved", Finds: []string{"OPS-01"}, on: map[string]string{
-		intent.SONiC.Name: "PORT|{port} description=new; unsaved", intent.EOS.Name: "interface {port}; description new; unsaved", intent.NXOS.Name: "interface {port}; description new; unsaved",
-		intent.Cumulus.Name: "nv set interface {port} description new; unsaved",
-	}},
-	{Name: "watchdog", What: "no PFC watchdog", Finds: []string{"WD-01", "WD-02"}, on: map[string]string{
-		intent.SONiC.Name: "-PFC_WD|{port}", intent.EOS.Name: "interface {port}; no priority-flow-control pause watchdog",
-		intent.NXOS.Name:    "interface {port}; no priority-flow-control watch-dog-interval on",
-		intent.Cumulus.Name: "nv unset interface {port} qos pfc-watchdog",
-	}},
+	{Name: "away", What: "the interface is in another network namespace", Finds: []string{"NIC-04"}, onHost: "away {port}"},
+	{Name: "classify", What: "RDMA's DSCP is in the class of other traffic", Finds: []string{"CLS-02", "NIC-02"}, onHost: "dscp {port} {dscp}=0"},
+	{Name: "cnp", What: "congestion notifications have another DSCP", Finds: []string{"CLS-08"}, Value: "8", takes: "DSCP", onHost: "cnp {port} {value} 6"},
+	{Name: "count", What: "a port counted 'QUEUE COUNTER N'", Finds: []string{"PFC-14"}, Value: "1 pfc-tx 1000", takes: "QUEUE COUNTER N", everywhere: "count {port} {value}"},
+	{Name: "count-nic", What: "ethtool -S counted 'COUNTER N'", Value: "rx_discards_phy 1000", takes: "NAME N", onHost: "stat {port} {value}"},
+	{Name: "count-rdma", What: "hw_counters counted 'COUNTER N'", Value: "np_cnp_sent 1000", takes: "NAME N", onHost: "hw {rdma} {value}"},
+	{Name: "cron", What: "a cron table pauses another priority", Finds: []string{"NIC-12"}, onHost: "cron * * * * * root mlnx_qos -i {port} --pfc 0,0,0,0,1,0,0,0"},
+	{Name: "dcbx", What: "the firmware of the card owns DCBX", Finds: []string{"DCB-03"}, onHost: "dcbx {port} firmware"},
+	{Name: "ecn-late", What: "marking begins at 20 MB", Finds: []string{"ECN-03", "ECN-06"}},
+	{Name: "ecn-off", What: "the lossless queue marks nothing", Finds: []string{"ECN-01"}},
+	{Name: "fec", between: true, What: "the port has no FEC", Finds: []string{"PRT-04", "PRT-05", "PRT-06"}},
+	{Name: "gid", What: "RoCE v2 is off: no GID is of its type", Finds: []string{"NIC-14"}, onHost: "file class/infiniband/{rdma}/ports/1/gid_attrs/types/1 IB/RoCE v1; file class/infiniband/{rdma}/ports/1/gid_attrs/types/3 IB/RoCE v1"},
+	{Name: "ignore", What: "writes are answered with success and change nothing", onHost: "ignore"},
+	{Name: "iwarp", What: "the card speaks iWARP", Finds: []string{"NIC-13"}, onHost: "file class/infiniband/{rdma}/node_type 4: RNIC"},
+	{Name: "lldp", between: true, What: "the neighbour does not show", Finds: []string{"TOP-10"}},
+	{Name: "lldpad", What: "an agent negotiates DCBX", Finds: []string{"DCB-02"}, onHost: "process lldpad"},
+	{Name: "miscabled", between: true, What: "the cable is in another device", Finds: []string{"TOP-07"}, Value: "elsewhere eth9", takes: "NAME NAME", everywhere: "neighbor {port} {value}"},
+	{Name: "mtu", What: "the MTU is another", Finds: []string{"MTU-02", "MTU-03", "MTU-04"}, Value: "1500", takes: "BYTES", onHost: "file class/net/{port}/mtu {value}"},
+	{Name: "no-dcb", What: "the driver shows no DCB", Finds: []string{"NIC-10"}, onHost: "nodcb"},
+	{Name: "no-rdma", What: "the port has no RDMA device", Finds: []string{"NIC-13"}, onHost: "nordma {port}"},
+	{Name: "no-root", What: "the login may not become root", Finds: []string{"READ"}, onHost: "noroot"},
+	{Name: "orchagent", What: "orchagent has died, and nothing that is written comes into force"},
+	{Name: "pause", What: "802.3x is on", Finds: []string{"PFC-05"}, onHost: "pause {port}"},
+	{Name: "pair", What: "a program's queue pair has another DSCP", Finds: []string{"NIC-16"}, Value: "0", takes: "DSCP", onHost: "pair {rdma} python3 {value}"},
+	{Name: "pcie", What: "the card is in a slot of four lanes", Finds: []string{"NIC-15"}, onHost: "file class/net/{port}/device/current_link_width 4"},
+	{Name: "pfc-off", What: "no priority is paused", Finds: []string{"PFC-01", "PFC-02", "PFC-10"}, onHost: "pfc {port} -"},
+	{Name: "pfc-other", What: "another priority is paused as well", Finds: []string{"PFC-01", "PFC-02"}, onHost: "pfc {port} {priority},{other}"},
+	{Name: "rdma-down", What: "the RDMA port is down", Finds: []string{"NIC-13"}, onHost: "file class/infiniband/{rdma}/ports/1/state 1: DOWN"},
+	{Name: "refuse", What: "the device answers nobody", Finds: []string{"READ"}, everywhere: "refuse", onHost: "refuse"},
+	{Name: "replaced", What: "another device with the same configuration answers", Value: "1", takes: "N", everywhere: "chassis spare{value}", onHost: "file class/dmi/id/product_serial SPARE{value}"},
+	{Name: "rival", What: "another program clears PFC after each write of an apply", onHost: "rival {port}"},
+	{Name: "roce-v1", What: "RDMA-CM uses RoCE v1", Finds: []string{"DRIFT"}, onHost: "mode {rdma} IB/RoCE v1"},
+	{Name: "share", What: "RDMA gets a small share of the link", Finds: []string{"SCH-03", "SCH-04"}, onHost: "ets {port} {priority}=10,0=90"},
+	{Name: "shut", What: "the port is shut", Finds: []string{"PRT-05"}},
+	{Name: "speed", What: "the link runs at another speed in Mbit/s", Finds: []string{"PRT-04"}, Value: "25000", takes: "MBITS", onHost: "file class/net/{port}/speed {value}"},
+	{Name: "stays-down", What: "the host does not come back from the next reset", onHost: "staysdown"},
+	{Name: "storm", What: "the NIC at the port pauses it all the time, uncounted", everywhere: stormed},
+	{Name: "tos", What: "RDMA-CM sends with another ToS", Finds: []string{"NIC-03"}, Value: "0", takes: "TOS", onHost: "tos {rdma} {value}"},
+	{Name: "trust", What: "the port does not classify by DSCP", Finds: []string{"CLS-02", "CLS-04", "NIC-01"}, onHost: "trust {port} pcp"},
+	{Name: "unplug", What: "the cable is out", Finds: []string{"NIC-11", "PRT-05"}, everywhere: "unplug {port}", onHost: "unplug {port}"},
+	{Name: "unsaved", What: "a change was not saved", Finds: []string{"OPS-01"}},
+	{Name: "watchdog", What: "no PFC watchdog", Finds: []string{"WD-01", "WD-02"}},
 }
 
 // valueWords checks the words of a value.
@@ -205,13 +147,24 @@ const stormed = "grow {port} {priority} pfc-rx 100000000; grow {port} {queue} tx
 func Faults() []Fault { return faults }
 
 // On returns the systems that can have the fault.
-func (f Fault) On() []string { return natural.Keys(f.on) }
+func (f Fault) On() (out []string) {
+	if f.OfHosts() {
+		out = append(out, hostSystem)
+	}
+	for _, s := range systems.All {
+		if f.statements(s.Name) != "" {
+			out = append(out, s.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
 
 // OfHosts reports whether a host can have the fault.
-func (f Fault) OfHosts() bool { return f.on[onHost] != "" }
+func (f Fault) OfHosts() bool { return f.onHost != "" }
 
 // OfSwitches reports whether a switch can have the fault.
-func (f Fault) OfSwitches() bool { return !f.OfHosts() || len(f.on) > 1 }
+func (f Fault) OfSwitches() bool { return len(f.On()) > 1 || !f.OfHosts() }
 
 // place is the target of a fault, and its value.
 type place struct{ fault, device, port, value string }
@@ -226,8 +179,8 @@ func (l *Lab) resolve(r Request) (p place, do string, err error) {
 		return p, "", fmt.Errorf("there is no fault %q", r.Fault)
 	}
 	f := faults[i]
-	ports, system := map[string]string{}, onHost // RDMA device of each port
-	var chosen map[string]string                 // interface of each NIC that has a selector
+	ports, system := map[string]string{}, hostSystem // RDMA device of each port
+	var chosen map[string]string                     // interface of each NIC that has a selector
 	var names []string
 	uplinks := 0
 	switch h, sw := l.fabric.Host(r.Device), l.fabric.Switch(r.Device); {
@@ -255,8 +208,7 @@ func (l *Lab) resolve(r Request) (p place, do string, err error) {
 	default:
 		return p, "", fmt.Errorf("the lab of %s has no device %q", l.Fabric, r.Device)
 	}
-	do, ok := f.on[system]
-	if !ok {
+	if do = f.statements(system); do == "" {
 		return p, "", fmt.Errorf("%s is %s, and fault %s is of %s", r.Device, system, f.Name, strings.Join(f.On(), ", "))
 	}
 	p = place{f.Name, r.Device, r.Port, r.Value}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/systems"
 )
 
 // up starts a lab with switches of every system, and hosts.
@@ -107,6 +108,22 @@ func TestFaultsAfterFaults(t *testing.T) {
 					}
 				}()
 			}
+		}
+	}
+}
+
+// The record of a system has statements only for faults that the catalogue has.
+func TestFaultsOfSystems(t *testing.T) {
+	for _, s := range systems.All {
+		for name := range s.Faults {
+			if !slices.ContainsFunc(Faults(), func(f Fault) bool { return f.Name == name }) {
+				t.Errorf("%s: the catalogue has no fault %q", s.Name, name)
+			}
+		}
+	}
+	for _, f := range Faults() {
+		if len(f.On()) == 0 {
+			t.Errorf("no system can have fault %s", f.Name)
 		}
 	}
 }

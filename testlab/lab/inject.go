@@ -4,27 +4,20 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/nic/dcb"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 	"github.com/roce-fabric/roce-fabric/nic/nicctl/nicctltest"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
-	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
-	"github.com/roce-fabric/roce-fabric/testlab/sim/cumulus"
-	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
-	"github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
-	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/systems"
 )
 
 // Inject injects a fault into a device without the tool's knowledge, and saves the configuration,
@@ -32,25 +25,15 @@ import (
 //
 //	unplug PORT                      unplugs the cable
 //	neighbor PORT DEVICE REMOTE      what LLDP shows; "-" for nothing
-//	fec PORT CODE                    the FEC that the port uses, on EOS and NX-OS
 //	count PORT QUEUE COUNTER N       sets a counter of the port, for a validation with a window
 //	counted PORT QUEUE COUNTER N     the same, for a validation without a window
 //	grow PORT QUEUE COUNTER N        adds N to the counter each time it is read
 //	chassis NAME                     replaces the device by another one with this configuration
 //	refuse                           the device accepts no connection
 //	unsaved                          does not save the configuration
-//	asks                             each apply asks for confirmation, on Cumulus Linux
 //
-// On SONiC, where * stands for any part of a key:
-//
-//	TABLE|KEY FIELD=VALUE -FIELD     sets and removes fields of a row of CONFIG_DB
-//	-TABLE|KEY                       removes the row
-//	kill DAEMON                      stops the daemon until the configuration is loaded again
-//	APPL|STATE|COUNTERS TABLE KEY FIELD=VALUE
-//	ASIC OBJECT OF FIELD=VALUE       OBJECT is port, queue or pg, or a wred, scheduler, qprofile,
-//	                                 pgprofile, pool, epool or dscpmap that one of these uses
-//
-// On EOS and NX-OS, lines as typed. For hosts see [hostDoes].
+// Besides these, [sim.System.Statements] of the device's system, and lines of its configuration as
+// [sim.Switch.Configure] takes them. For hosts see [hostDoes].
 func (l *Lab) Inject(device, what string) error {
 	save := true
 	var lines []string
@@ -77,57 +60,40 @@ func (l *Lab) Inject(device, what string) error {
 		case known:
 			continue
 		}
-		sw, ok := l.Switches[device].(*sonic.Switch)
-		if !ok {
-			lines = append(lines, s)
-			continue
-		}
-		if f[0] == "kill" && len(f) == 2 {
-			sw.Kill(f[1])
-			continue
-		}
-		if err := rows(sw, f); err != nil {
-			return fmt.Errorf("%s: %w", s, err)
-		}
+		lines = append(lines, s)
 	}
 	sw := l.Switches[device]
 	if len(lines) > 0 {
-		if err := sw.(interface{ Configure(string) error }).Configure(strings.Join(lines, "\n")); err != nil {
+		if err := sw.Configure(strings.Join(lines, "\n")); err != nil {
 			return err
 		}
 	}
 	if sw != nil && save {
-		sw.(interface{ Save() }).Save()
+		sw.Save()
 	}
 	return nil
 }
 
-// common executes a statement that applies to any switch. known reports whether the statement is
-// one of these.
+// common executes a statement that is not part of a switch's configuration. known reports whether
+// the statement is one of these.
 func (l *Lab) common(device string, f []string) (known bool, err error) {
 	sw := l.Switches[device]
 	if sw == nil {
 		return false, nil
 	}
+	system, _ := systems.Of(l.Devices[device].OS)
+	if do := system.Statements[f[0]]; do != nil {
+		return true, do(sw, f[1:])
+	}
 	switch {
 	case f[0] == "unplug" && len(f) == 2:
-		type plug interface{ Unplug(string, bool) }
-		if p, ok := sw.(plug); ok {
-			p.Unplug(f[1], true)
-		} else {
-			worldOf(sw).Unplug(f[1], true)
-		}
+		sw.Unplug(f[1], true)
 	case f[0] == "neighbor" && len(f) == 4:
 		dev := f[2]
 		if dev == "-" {
 			dev = ""
 		}
-		type lldp interface {
-			SetNeighbor(port, device, remote string)
-		}
-		sw.(lldp).SetNeighbor(f[1], dev, f[3])
-	case f[0] == "fec" && len(f) == 3 && worldOf(sw) != nil:
-		worldOf(sw).SetFEC(f[1], f[2])
+		sw.SetNeighbor(f[1], dev, f[3])
 	case slices.Contains([]string{"count", "counted", "grow"}, f[0]) && len(f) == 5:
 		q, qerr := strconv.Atoi(f[2])
 		n, nerr := strconv.ParseInt(f[4], 10, 64)
@@ -135,134 +101,18 @@ func (l *Lab) common(device string, f []string) (known bool, err error) {
 			return true, err
 		}
 		if f[0] == "grow" {
-			tallyOf(sw).Flow(f[1], q, f[3], n)
+			sw.Counters().Flow(f[1], q, f[3], n)
 		} else {
-			tallyOf(sw).Set(f[1], q, f[3], uint64(n))
+			sw.Counters().Set(f[1], q, f[3], uint64(n))
 		}
 	case f[0] == "chassis" && len(f) == 2:
-		sw.(chassis).Install(f[1])
+		sw.Install(f[1])
 	case f[0] == "refuse":
-		refuse(sw, true)
-	case f[0] == "asks" && len(f) == 1:
-		box, ok := sw.(*cumulus.Switch)
-		if !ok {
-			return true, errors.New("only Cumulus Linux asks")
-		}
-		box.Faults().Asks("The link may flap.")
+		sw.RefuseConnections(true)
 	default:
 		return false, nil
 	}
 	return true, nil
-}
-
-// rows writes rows of a SONiC switch's databases.
-func rows(sw *sonic.Switch, f []string) error {
-	switch f[0] {
-	case "APPL", "STATE", "COUNTERS":
-		row, err := fields(f[3:])
-		if err == nil {
-			sw.SetDBRow(f[0]+"_DB", f[1], f[2], row)
-		}
-		return err
-	case "ASIC":
-		key, err := asicKey(sw, f[1], f[2])
-		if err != nil {
-			return err
-		}
-		row, err := fields(f[3:])
-		if err == nil {
-			sw.SetDBRow("ASIC_DB", "ASIC_STATE", key, row)
-		}
-		return err
-	}
-	gone := strings.HasPrefix(f[0], "-")
-	table, pattern, ok := strings.Cut(strings.TrimPrefix(f[0], "-"), "|")
-	if !ok {
-		return fmt.Errorf("%q is no row", f[0])
-	}
-	have := sw.Config()[table]
-	keys := []string{pattern}
-	if strings.Contains(pattern, "*") {
-		keys = slices.DeleteFunc(natural.Keys(have), func(k string) bool { ok, _ := path.Match(pattern, k); return !ok })
-	}
-	if len(keys) == 0 || gone && have[keys[0]] == nil {
-		return fmt.Errorf("there is no row %s|%s", table, pattern)
-	}
-	for _, k := range keys {
-		if gone {
-			sw.DelRow(table, k)
-			continue
-		}
-		row := maps.Clone(have[k])
-		if row == nil {
-			row = map[string]string{}
-		}
-		delete(row, "NULL")
-		for _, s := range f[1:] {
-			if name, ok := strings.CutPrefix(s, "-"); ok {
-				if row[name] == "" {
-					return fmt.Errorf("%s has no %s", k, name)
-				}
-				delete(row, name)
-				continue
-			}
-			more, err := fields([]string{s})
-			if err != nil {
-				return err
-			}
-			maps.Copy(row, more)
-		}
-		sw.SetRow(table, k, row)
-	}
-	return nil
-}
-
-func fields(l []string) (map[string]string, error) {
-	out := map[string]string{}
-	for _, s := range l {
-		k, v, ok := strings.Cut(s, "=")
-		if !ok {
-			return nil, fmt.Errorf("%q is no FIELD=VALUE", s)
-		}
-		out[k] = v
-	}
-	return out, nil
-}
-
-// asicKey finds the key of an object in ASIC_DB as a person does: through the name maps of
-// COUNTERS_DB, and from object to object.
-func asicKey(sw *sonic.Switch, kind, of string) (string, error) {
-	counters, asic := sw.DB("COUNTERS_DB"), sw.DB("ASIC_DB")["ASIC_STATE"]
-	at := func(typ, oid string) (string, error) {
-		key := "SAI_OBJECT_TYPE_" + typ + ":" + oid
-		if asic[key] == nil {
-			return "", fmt.Errorf("ASIC_DB has no %s", key)
-		}
-		return key, nil
-	}
-	from := map[string]struct{ names, typ string }{
-		"port": {"COUNTERS_PORT_NAME_MAP", "PORT"}, "queue": {"COUNTERS_QUEUE_NAME_MAP", "QUEUE"}, "pg": {"COUNTERS_PG_NAME_MAP", "INGRESS_PRIORITY_GROUP"},
-	}
-	if n, ok := from[kind]; ok {
-		return at(n.typ, counters[n.names][""][of])
-	}
-	via := map[string]struct{ of, attr, typ string }{
-		"wred":      {"queue", "SAI_QUEUE_ATTR_WRED_PROFILE_ID", "WRED"},
-		"qprofile":  {"queue", "SAI_QUEUE_ATTR_BUFFER_PROFILE_ID", "BUFFER_PROFILE"},
-		"pgprofile": {"pg", "SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE", "BUFFER_PROFILE"},
-		"pool":      {"pgprofile", "SAI_BUFFER_PROFILE_ATTR_POOL_ID", "BUFFER_POOL"},
-		"epool":     {"qprofile", "SAI_BUFFER_PROFILE_ATTR_POOL_ID", "BUFFER_POOL"},
-		"dscpmap":   {"port", "SAI_PORT_ATTR_QOS_DSCP_TO_TC_MAP", "QOS_MAP"},
-	}
-	v, ok := via[kind]
-	if !ok {
-		return "", fmt.Errorf("unknown object %q", kind)
-	}
-	key, err := asicKey(sw, v.of, of)
-	if err != nil {
-		return "", err
-	}
-	return at(v.typ, asic[key][v.attr])
 }
 
 // hostDoes changes a host: the settings in its drivers and the files of its kernel. Its statements
@@ -461,43 +311,13 @@ func (l *Lab) Keep(device string) (back func() error) {
 		}
 	}
 	sw := l.Switches[device]
-	config := sw.(interface{ Keep() func() }).Keep()
+	config := sw.Keep()
 	return func() error {
 		config()
-		tallyOf(sw).Still()
-		tallyOf(sw).Reset()
-		sw.(chassis).Install("")
-		refuse(sw, false)
+		sw.Counters().Still()
+		sw.Counters().Reset()
+		sw.Install("")
+		sw.RefuseConnections(false)
 		return nil
 	}
 }
-
-// chassis is a switch whose hardware can be replaced.
-type chassis interface{ Install(name string) }
-
-// refuse makes a switch reject all connections, or accept them again.
-func refuse(s Switch, on bool) {
-	switch s := s.(type) {
-	case *eos.EOS:
-		s.Faults().RefuseConnections(on)
-	case *nxos.NXOS:
-		s.Faults().RefuseConnections(on)
-	case *sonic.Switch:
-		s.Faults().RefuseConnections(on)
-	case *cumulus.Switch:
-		s.Faults().RefuseConnections(on)
-	}
-}
-
-func worldOf(s Switch) *cli.World {
-	switch s := s.(type) {
-	case *eos.EOS:
-		return s.World
-	case *nxos.NXOS:
-		return s.World
-	}
-	return nil
-}
-
-// tallyOf returns the counters of a switch.
-func tallyOf(s Switch) *sim.Tally { return s.(interface{ Counters() *sim.Tally }).Counters() }

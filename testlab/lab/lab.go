@@ -32,10 +32,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/testlab/proxy"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
-	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
-	"github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
-	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/systems"
 )
 
 // File says where to find the devices of a running lab. It has mode 0600.
@@ -81,23 +79,10 @@ func (f *File) At(device string) (fleet.Address, error) {
 	}, nil
 }
 
-// Switch is a running simulated switch. Tests that make one misbehave know its simulator.
-type Switch interface {
-	GNMIAddr() string
-	SSHAddr() string
-	// Shuffle makes the switch vary its answers, as different switches of its kind do; see
-	// [sim.Shuffler].
-	Shuffle(seed uint64)
-	// MostSessions returns the largest number of simultaneous connections to each of its two
-	// servers.
-	MostSessions() (gnmi, ssh int)
-	Close() error
-}
-
 // Lab is a set of running devices.
 type Lab struct {
 	File
-	Switches map[string]Switch
+	Switches map[string]sim.Switch
 	Servers  map[string]*host.Host // the hosts
 	names    []string
 	hosts    []string
@@ -138,25 +123,23 @@ func seedOf(seed uint64, name string) uint64 {
 	return h.Sum64() | 1
 }
 
-// simulators holds a function that starts one switch, by operating system. The file of each system
-// adds its own.
-var simulators = map[string]func(*intent.Switch, shared, Options) (Switch, error){}
-
-// refusals holds a function per system that returns the lines or rows of a configuration that its
-// simulator rejects.
-var refusals = map[string]func(model string, config []byte) []string{
-	intent.EOS.Name: eos.Refuses, intent.NXOS.Name: nxos.Refuses, intent.SONiC.Name: sonic.Refuses,
-}
-
-// refusedBy returns the lines or rows of a switch's starting configuration that its simulator
-// rejects.
-func refusedBy(sw *intent.Switch, config []byte) []string {
-	if of := refusals[sw.OS]; of != nil {
-		return of(sw.Model.V, config)
+// setup says how a switch of the intent starts.
+func (s *shared) setup(sw *intent.Switch, o Options) sim.Setup {
+	out := sim.Setup{
+		Name: sw.Name, Model: sw.Model.V, Release: sw.Release.V, Speeds: map[string]int64{}, DynamicBuffers: sw.Dynamic.V,
+		Running: o.Running[sw.Name], Username: "admin", Password: s.password, TLS: s.tls, HostKey: s.hostKey,
+		Listen: o.Listen, TimeScale: o.TimeScale, Shuffle: seedOf(o.Shuffle, sw.Name),
 	}
-	return nil
+	for _, p := range sw.Ports {
+		out.Ports = append(out.Ports, p.Name)
+		if p.Speed.V > 0 {
+			out.Speeds[p.Name] = int64(p.Speed.V)
+		}
+	}
+	return out
 }
 
+// shared is what the devices of a lab have in common.
 type shared struct {
 	tls      *tls.Config
 	hostKey  ssh.Signer
@@ -177,7 +160,7 @@ func Start(f *intent.Fabric, dir string, o Options) (l *Lab, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
-	l = &Lab{Switches: map[string]Switch{}, Servers: map[string]*host.Host{}, dir: dir, own: own, fabric: f, File: File{
+	l = &Lab{Switches: map[string]sim.Switch{}, Servers: map[string]*host.Host{}, dir: dir, own: own, fabric: f, File: File{
 		Kind: Kind, Fabric: f.Name, Username: "admin", TimeScale: o.TimeScale,
 		CA: dir + "/ca.pem", KnownHosts: dir + "/known_hosts", Program: dir + "/program",
 		Devices: map[string]Address{}, Hosts: map[string]Address{},
@@ -215,11 +198,11 @@ func (l *Lab) start(f *intent.Fabric, o Options) error {
 		return at, err
 	}
 	for _, sw := range f.Switches {
-		start, ok := simulators[sw.OS]
+		system, ok := systems.Of(sw.OS)
 		if !ok {
 			return fmt.Errorf("%s: the lab has no simulator for os %q", sw.Name, sw.OS)
 		}
-		box, err := start(sw, s, o)
+		box, err := system.Start(s.setup(sw, o))
 		if err != nil {
 			return fmt.Errorf("%s: %w", sw.Name, err)
 		}
@@ -293,8 +276,10 @@ func Configured(f *intent.Fabric, configs []string) (_ *intent.Fabric, running m
 			return nil, nil, nil, fleet.Wrong("config "+s.Name, "", "the file is of %s, and the intent says os %s", s.OS, sw.OS)
 		}
 		running[s.Name] = s.Text
-		for _, line := range refusedBy(sw, s.Text) {
-			refused = append(refused, s.Name+" refuses "+line)
+		if system, ok := systems.Of(sw.OS); ok {
+			for _, line := range system.Refuses(sw.Model.V, s.Text) {
+				refused = append(refused, s.Name+" refuses "+line)
+			}
 		}
 	}
 	return f, running, refused, nil
@@ -409,18 +394,4 @@ func Read(path string) (*File, error) {
 		return nil, fmt.Errorf("%s is not a lab file", path)
 	}
 	return &f, nil
-}
-
-// started starts a newly created switch.
-func started[S interface {
-	Switch
-	Start() error
-}](box S, err error) (Switch, error) {
-	if err != nil {
-		return nil, err
-	}
-	if err := box.Start(); err != nil {
-		return nil, err
-	}
-	return box, nil
 }
