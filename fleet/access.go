@@ -217,7 +217,7 @@ func (f *Fabric) OneHost(a *Access, name string) error {
 		}
 		return Wrong("", advice, "the intent has no host %q", name)
 	case !slices.Contains(f.Hosts, h):
-		return Wrong("", "", "--host %s is none of the hosts of --only", name)
+		return Wrong("", "", "--host %s is not among the hosts that --only selects", name)
 	case a.Lacks(h) != "":
 		return Wrong("", wayIn, "%s has no %s", h.Name, a.Lacks(h))
 	}

@@ -177,7 +177,7 @@ type mutation struct {
 
 // No line that concerns QoS, PFC, ECN, buffers or the MTU is silently lost: if it is removed or
 // has another value, the intent or the account changes.
-func TestNothingIsLostInSilence(t *testing.T) {
+func TestNoQoSLineIsSilentlyLost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("thousands of configurations")
 	}

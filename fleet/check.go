@@ -159,7 +159,7 @@ func (m Models) Check(d *render.Device) (out []validate.Finding) {
 	for _, v := range check(d) {
 		out = append(out, validate.Finding{
 			ID: "YANG", Severity: validate.Error, Device: d.Switch.Name, What: v.What, Where: v.Where,
-			Fix: "the image these models are from refuses the row; check release and model of the switch",
+			Fix: "an image with these YANG models rejects the row; check release and model of the switch",
 		})
 	}
 	return out

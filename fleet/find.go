@@ -173,7 +173,7 @@ func find(s store.Store, id string, want func(device string) bool) (*Undo, error
 		}
 		for _, d := range left {
 			if by := at.later[d.Name]; by != "" {
-				return nil, fmt.Errorf("run %s came after it on %s; roll that one back first", by, d.Name)
+				return nil, fmt.Errorf("run %s changed %s later; roll back run %s first", by, d.Name, by)
 			}
 		}
 		out = &Undo{Past: p, Devices: left, waves: p.waves, next: p.continues, by: p, half: map[string]bool{}}

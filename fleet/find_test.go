@@ -37,7 +37,7 @@ func of(run, device string, state State) []entry {
 
 // If a run finished what an earlier run left unfinished when it was cut off or stopped, both
 // are rolled back together.
-func TestARunThatContinuesAnotherIsRolledBackWithIt(t *testing.T) {
+func TestContinuedRunsAreRolledBackTogether(t *testing.T) {
 	all := []string{"a", "b", "c"}
 	begun := entry{Intent: "v1", Devices: all}
 	unchanged := func(device string) []entry { return []entry{{Device: device, Event: string(Unchanged)}} }

@@ -321,7 +321,7 @@ func (g *gated) before(ctx context.Context, w Wave) (map[string]seen, error) {
 	}
 	was, err := g.look(ctx, g.surroundings(w.Devices...))
 	if err != nil && len(was) > 0 {
-		g.say("not looked at: " + oneLine(err))
+		g.say("not checked: " + oneLine(err))
 	}
 	return was, cmp.Or(context.Cause(ctx), g.need(was, err))
 }
@@ -353,7 +353,7 @@ func (g *gated) pass(ctx context.Context, w Wave, was map[string]seen) error {
 	}
 	unread := slices.DeleteFunc(g.surroundings(w.Devices...), func(name string) bool { _, ok := was[name]; return ok })
 	if len(unread) > 0 {
-		g.say("not read, and so not part of that: " + natural.Fold(unread))
+		g.say("not read, so not checked: " + natural.Fold(unread))
 	}
 	return nil
 }
@@ -444,7 +444,7 @@ func (g *gated) verdict(ctx context.Context, res *gate.Result) error {
 	}
 	passed := "passed"
 	if len(res.Unloaded) > 0 {
-		passed += ", but without load, under which losses show: hosts got hardly any traffic of " + strings.Join(res.Unloaded, ", ")
+		passed += ", but without load: losses may not show, as hosts received hardly any traffic of " + strings.Join(res.Unloaded, ", ")
 	}
 	g.passed = len(fails)+len(open) == 0 || len(fails) == 0 && g.opts.Mode == GateQuick
 	switch {

@@ -49,7 +49,7 @@ func wrote(device string, state State) []entry {
 	return rs
 }
 
-func TestFindTheRunToTakeBack(t *testing.T) {
+func TestFindRunToRollBack(t *testing.T) {
 	dir := t.TempDir()
 	newest := func(id string) (string, []string, error) {
 		u, err := find(store.Dir(dir), id, nil)
@@ -78,7 +78,7 @@ func TestFindTheRunToTakeBack(t *testing.T) {
 	expect("", "run1", "leaf1", "leaf3")
 	record(t, dir, "run3", true, entry{}, wrote("leaf3", "")...)
 	expect("", "run3", "leaf3")
-	if _, _, err := newest("run1"); err == nil || !strings.Contains(err.Error(), "run run3 came after it on leaf3") {
+	if _, _, err := newest("run1"); err == nil || !strings.Contains(err.Error(), "run run3 changed leaf3 later") {
 		t.Errorf("an older run: %v", err)
 	}
 	// Only runs on the devices asked for count, also as later runs that block a rollback.
@@ -166,7 +166,7 @@ func TestPortsThatRunsLeftDown(t *testing.T) {
 }
 
 // A run whose process holds the lock is in progress, not cut off.
-func TestARunThatHoldsTheLockIsAtWork(t *testing.T) {
+func TestRunHoldingTheLockIsInProgress(t *testing.T) {
 	dir := t.TempDir()
 	if id, busy, err := AtWork(store.Dir(filepath.Join(dir, "none"))); id != "" || busy != nil || err != nil {
 		t.Errorf("no folder: %q %v %v", id, busy, err)
@@ -193,7 +193,7 @@ func TestARunThatHoldsTheLockIsAtWork(t *testing.T) {
 	}
 }
 
-func TestRollbackGoesBackwardsAndOn(t *testing.T) {
+func TestRollbackOrderAndFailures(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, "run1", false, entry{}, slices.Concat(wrote("a", Applied), wrote("b", Applied), wrote("c", Applied))...)
 	boxes := map[string]*box{"a": {mask: qos.Priorities(3)}, "b": {mask: qos.Priorities(3), revertErr: errors.New("stuck")}, "c": {mask: qos.Priorities(3)}}
@@ -436,7 +436,7 @@ func TestJournalIsReadBack(t *testing.T) {
 
 // An undo record applies only to the unit that it was made on. If another unit answers at the
 // address, nothing counts as left on it. A device that does not report its unit is accepted.
-func TestRecordsAreOfTheirDevice(t *testing.T) {
+func TestRecordsBelongToTheirDevice(t *testing.T) {
 	for _, c := range []struct {
 		then, now string
 		want      State

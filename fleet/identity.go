@@ -104,5 +104,5 @@ func otherUnit(record string, of, now drivers.Unit) string {
 		return ""
 	}
 	is, was := now.Versus(of)
-	return fmt.Sprintf("%s is for the device with the %s, and the one with the %s answers at its address", record, was, is)
+	return fmt.Sprintf("%s is for the device with the %s, but the device at its address has the %s", record, was, is)
 }

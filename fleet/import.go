@@ -182,7 +182,7 @@ func (s *Source) read(ctx context.Context, r *Reader) (imported, error) {
 		case c.seen != nil:
 			linked(&out.sw, c.seen)
 		case c.unseen != nil:
-			out.doubt = fmt.Sprintf("the state of its links could not be read, nor its neighbours: %v", c.unseen)
+			out.doubt = fmt.Sprintf("the state of its links and neighbours could not be read: %v", c.unseen)
 		}
 		return nil
 	})

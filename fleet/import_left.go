@@ -61,17 +61,19 @@ func notTaken(known, made *intent.Fabric) []derive.Note {
 // nil if there are none.
 func (l left) notes(where string) []derive.Note {
 	var out []derive.Note
-	say := func(keys []string, instead string) {
-		if len(keys) > 0 {
-			out = append(out, derive.Note{Where: where, What: "the intent of -f states " + strings.Join(keys, ", ") + ", and this one " + instead + ": no switch reports it"})
+	add := func(keys []string, one, many string) {
+		if len(keys) == 0 {
+			return
 		}
+		text, them := one, "it"
+		if len(keys) > 1 {
+			text, them = many, "them"
+		}
+		out = append(out, derive.Note{Where: where, What: text + " " + strings.Join(keys, ", ") + ", as no switch reports " + them})
 	}
-	say(keysWhere(l.gone), "does not")
-	other, instead := keysWhere(l.other), "has another"
-	if len(other) > 1 {
-		instead = "has others"
-	}
-	say(other, instead)
+	const only = "only the intent of -f sets"
+	add(keysWhere(l.gone), only, only)
+	add(keysWhere(l.other), "the intent of -f has another value of", "the intent of -f has other values of")
 	return out
 }
 

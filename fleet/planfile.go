@@ -93,7 +93,7 @@ func (p *PlanFile) verify(ring *keys.Ring) error {
 		return nil
 	}
 	if err := ring.Verify(signedPlan, []byte(p.sum), p.sig); err != nil {
-		return errorAs("", OpJudge, KindUntrusted, fmt.Errorf("%s is not believed: %w; nothing was written", p.path, err))
+		return errorAs("", OpJudge, KindUntrusted, fmt.Errorf("%s is not trusted: %w; nothing was written", p.path, err))
 	}
 	return nil
 }
@@ -330,7 +330,7 @@ func (p *PlanFile) checkWaves() error {
 	for _, w := range p.Rollout.Waves {
 		for _, name := range w.Devices {
 			if !changes[name] {
-				return fmt.Errorf("device %s is in a wave, and not in one wave with steps", name)
+				return fmt.Errorf("device %s is in a wave but has no steps, or is in more than one wave", name)
 			}
 			delete(changes, name)
 		}

@@ -82,7 +82,7 @@ func TestPlanSurvivesTheFile(t *testing.T) {
 }
 
 // If a file is not complete, no device in it is acted on.
-func TestADamagedPlanIsRefusedBeforeItsFirstDevice(t *testing.T) {
+func TestDamagedPlanIsRefusedBeforeTheFirstDevice(t *testing.T) {
 	path := save(t, sample("leaf1"), sample("leaf2"))
 	whole, err := os.ReadFile(path)
 	if err != nil {

@@ -17,7 +17,7 @@ type narrator struct {
 func (n *narrator) Narrate(say func(string)) { n.say = say }
 
 // Long-running work is reported when it begins, at each part, and every minute.
-func TestLongWorkIsNotSilent(t *testing.T) {
+func TestLongWorkIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said []string
 		drv := &narrator{}

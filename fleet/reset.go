@@ -310,7 +310,7 @@ func (r *run) resetParts(ctx context.Context, drv drivers.Driver, dev Device, p 
 		}
 		now, plan, err := r.readReset(ctx, drv, dev)
 		if err != nil {
-			return left, fmt.Errorf("it is back, and cannot be read: %w", err)
+			return left, fmt.Errorf("the device is back, but cannot be read: %w", err)
 		}
 		left = now.Resets
 		if slices.ContainsFunc(left, func(l drivers.Reset) bool { return l.Part == part.Part }) {
@@ -338,17 +338,17 @@ func (r *run) restore(ctx context.Context, drv drivers.Driver, dev Device, plan 
 			err = drv.Confirm(ctx, nil)
 		}
 		if err != nil {
-			return fmt.Errorf("it is back, and its settings could not be set again: %w", err)
+			return fmt.Errorf("the device is back, but its settings could not be restored: %w", err)
 		}
 		if _, plan, err = r.readReset(ctx, drv, dev); err != nil {
-			return fmt.Errorf("it is back, and cannot be read: %w", err)
+			return fmt.Errorf("the device is back, but cannot be read: %w", err)
 		}
 	}
 	if open := plan.Differences(); len(open) > 0 {
-		return fmt.Errorf("it is back, and not as before: %s is %s, not %s", open[0].Path(), open[0].Old, open[0].New)
+		return fmt.Errorf("the device is back, but %s is %s, not %s", open[0].Path(), open[0].Old, open[0].New)
 	}
 	if plan.Unfit != "" {
-		return fmt.Errorf("it is back, and %s", plan.Unfit)
+		return fmt.Errorf("the device is back, but %s", plan.Unfit)
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func (w *rewaver) settle(plan *PlanFile, judged *Result, allow qos.Impact) error
 		}
 	}
 	if worse := now.Impact(); worse > allow {
-		return errorAs("", OpJudge, KindImpact, fmt.Errorf("between two waves some links are worse than before and after: %s, allowed is %s; nothing was written", worse, allow))
+		return errorAs("", OpJudge, KindImpact, fmt.Errorf("during the rollout some links are worse off than before or after it: %s, allowed is %s; nothing was written", worse, allow))
 	}
 	plan.Rollout = now
 	return nil

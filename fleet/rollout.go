@@ -134,21 +134,21 @@ func (r *Rollout) course() Rollout {
 func (r *Rollout) differs(now *Rollout) error {
 	have, want := r.course(), now.course()
 	if !equalJSON(have.Interim, want.Interim) {
-		return errors.New("its part of a change in several runs is not the one that the devices need now")
+		return errors.New("it is a different step of a change in several runs than the devices need now")
 	}
 	for i := range min(len(have.Waves), len(want.Waves)) {
 		switch is, must := have.Waves[i], want.Waves[i]; {
 		case !slices.Equal(is.Devices, must.Devices):
 			return fmt.Errorf("its wave %d changes %s; by the intent it changes %s", i+1, natural.Fold(is.Devices), natural.Fold(must.Devices))
 		case !equalJSON(is, must):
-			return fmt.Errorf("what it says of its wave %d is not so", i+1)
+			return fmt.Errorf("its description of wave %d does not match the devices", i+1)
 		}
 	}
 	if len(have.Waves) != len(want.Waves) {
-		return fmt.Errorf("it has %s, and the devices need %d", words.Count(len(have.Waves), "wave"), len(want.Waves))
+		return fmt.Errorf("it has %s, but the devices need %d", words.Count(len(have.Waves), "wave"), len(want.Waves))
 	}
 	if !equalJSON(have, want) {
-		return errors.New("what it says is not proven is not so")
+		return errors.New("what it lists as not proven or not checked does not match the devices")
 	}
 	return nil
 }
@@ -235,14 +235,14 @@ func (m *RolloutMaker) Add(d *DevicePlan) {
 		m.lacking = append(m.lacking, validate.Finding{ID: Unread, Severity: validate.Info, Device: d.Name, Unchecked: what, Because: because})
 	}
 	if d.Error != nil {
-		unseen("states in between", "no plan could be made")
+		unseen("intermediate states", "no plan could be made")
 		return
 	}
 	if slices.ContainsFunc(d.Unknown, func(u drivers.Unknown) bool { return u.Open }) {
 		unseen("some QoS settings", "this tool does not understand them")
 	}
 	if d.states == nil {
-		unseen("states in between", "its settings could not be read")
+		unseen("intermediate states", "its settings could not be read")
 	}
 	dev := &order.Device{Name: d.Name, Host: d.OS == host.OS, Kind: "host", Rank: 100, States: d.states}
 	if sw := m.fabric.Switch(d.Name); sw != nil {

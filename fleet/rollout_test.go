@@ -255,7 +255,7 @@ func TestTogether(t *testing.T) {
 
 // A worse state lasts from the wave that begins it to the wave that ends it, including the
 // gates in between. WorseSeconds is how long any link is worse.
-func TestDurationsHaveTheGates(t *testing.T) {
+func TestDurationsIncludeGates(t *testing.T) {
 	fabric := clos(t, 2, 1, 1, "rollout: {maxUnavailable: 1}\n")
 	got := rolledOut(fabric, nil, 8, 16)
 	const gate = 60 + 300  // settle and soak
@@ -298,7 +298,7 @@ func TestDurationsHaveTheGates(t *testing.T) {
 }
 
 // A wave with more devices than writers takes longer than its slowest device.
-func TestWaveTakesTurns(t *testing.T) {
+func TestWaveWithMoreDevicesThanWorkers(t *testing.T) {
 	f := clos(t, 9, 1, 1, "rollout: {maxUnavailable: 8}\n")
 	for workers, want := range map[int]float64{1: 480, 3: 180, 8: 60, 100: 60} {
 		m := NewRollout(PlanOptions{Fabric: f, Workers: workers})
@@ -346,7 +346,7 @@ func TestWavesOfMTU(t *testing.T) {
 // A rollback passes through the intermediate states of its run backwards: each fault lasts from
 // the wave in which it ended to the wave in which it began, as far as devices of these waves
 // are rolled back.
-func TestRollbackTurnsStatesInBetween(t *testing.T) {
+func TestRollbackReversesIntermediateStates(t *testing.T) {
 	wave := func(name string, worse ...order.Fault) Wave {
 		return Wave{Devices: []string{name}, Kind: "leaf", Impact: qos.ImpactLoss, Seconds: 10, Worse: worse}
 	}
@@ -371,7 +371,7 @@ func TestRollbackTurnsStatesInBetween(t *testing.T) {
 }
 
 // The waves of a run and of the run that continued it are numbered consecutively.
-func TestWavesThatFollowAreNumberedThrough(t *testing.T) {
+func TestFollowingWavesContinueTheNumbering(t *testing.T) {
 	got := followed([]Wave{{}, {}}, []Wave{{Worse: []order.Fault{{Check: "PFC-01", Until: 2}}}, {}})
 	if len(got) != 4 || got[2].Worse[0].Until != 4 {
 		t.Errorf("%+v", got)

@@ -595,7 +595,7 @@ func (p Progress) settle(ctx context.Context, ph Phase, drv drivers.Driver, devi
 	if !ok {
 		return nil
 	}
-	defer p.long(ph, drv, device, fmt.Sprintf("waiting until it has done what run %s, which was cut off, sent it", l.CutOff.ID), "")()
+	defer p.long(ph, drv, device, fmt.Sprintf("waiting for the device to finish the writes of run %s, which was cut off", l.CutOff.ID), "")()
 	return s.Settle(ctx)
 }
 

@@ -263,7 +263,7 @@ func TestUnsavableFromTheFirstRun(t *testing.T) {
 
 // Nothing is confirmed or saved on a switch without a port in the intent, because that would be
 // a change.
-func TestNothingIsKeptWithoutAPort(t *testing.T) {
+func TestNoConfirmOrSaveWithoutPorts(t *testing.T) {
 	u := &unconfirmed{box: &box{mask: qos.Priorities(3, 4)}, kept: true}
 	j := job("leaf1", u.box)
 	j.Open = func(context.Context) (drivers.Driver, error) { return u, nil }
@@ -289,7 +289,7 @@ func (g *goesOn) Resume(l drivers.Leftover) { g.left = l }
 
 // A driver is told what earlier runs left on its device, the device has processed all earlier
 // writes before anything is written, and ports that go down in this run are recorded.
-func TestADriverLearnsWhatEarlierRunsLeft(t *testing.T) {
+func TestDriverReceivesLeftoversOfEarlierRuns(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, "run1", true, entry{}, append(wrote("leaf1", ""), ports("leaf1", "down", "Ethernet0", "Ethernet99"))...)
 	run := func(id string, g *goesOn, edit func(*task)) State {

@@ -27,7 +27,7 @@ func (r *run) trust(ctx context.Context, plan *PlanFile) error {
 		return e
 	}
 	if !slices.Equal(plan.Rollout.Windows, windowsOf(r.Fabric)) {
-		return errorAs("", OpJudge, KindPlan, fmt.Errorf("%s has other maintenance windows than the intent; nothing was written", plan.path))
+		return errorAs("", OpJudge, KindPlan, fmt.Errorf("%s and the intent have different maintenance windows; nothing was written", plan.path))
 	}
 	seen := map[string]bool{}
 	for i, p := range plan.devices {
@@ -54,7 +54,7 @@ func (r *run) trust(ctx context.Context, plan *PlanFile) error {
 // intent, or hides an impact above the allowed one. It does not connect to the device.
 func (r *run) checkPlan(ctx context.Context, plan *PlanFile, p planned, dev Device) (err error) {
 	if p.policy.PortGroup != dev.Policy.PortGroup || !slices.Equal(p.policy.Uplinks, dev.Policy.Uplinks) {
-		return errors.New("the plan takes down other groups of ports than the intent allows")
+		return errors.New("the plan and the intent have different port groups or uplinks")
 	}
 	d, err := plan.device(p)
 	if err != nil {
@@ -97,7 +97,7 @@ func (r *run) planned(drv drivers.Driver, f drivers.Facts, snap *drivers.Snapsho
 	case fresh.Impact() > r.allow:
 		return nil, Refused, tooMuch("", fresh.Impact(), r.allow)
 	case stepsDigest(fresh.Items) != t.steps:
-		return nil, Refused, errorAs("", OpJudge, KindPlan, errors.New("the steps of the plan are not those that bring the device to the intent"))
+		return nil, Refused, errorAs("", OpJudge, KindPlan, errors.New("the plan's steps do not lead to the intent"))
 	}
 	return fresh, "", nil
 }
@@ -119,7 +119,7 @@ func (r *run) again(ctx context.Context, drv drivers.Driver, f drivers.Facts, sn
 	have.Notes, want.Notes = nil, nil     // they depend on the history of the fabric
 	have.Mistaken, want.Mistaken = "", "" // depends on it too; identify has judged it
 	if !equalJSON(have, want) {
-		return nil, nil, errorAs("", OpJudge, KindPlan, errors.New("the plan does not say what it does to the device"))
+		return nil, nil, errorAs("", OpJudge, KindPlan, errors.New("the plan's description does not match its steps"))
 	}
 	if t.plain == nil {
 		return made, nil, nil

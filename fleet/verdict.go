@@ -129,7 +129,7 @@ func (p *PlanFile) judge(o ApplyOptions, devices map[string]Device) (*Result, er
 	}
 	if worse > o.Allow && n[Refused] == 0 {
 		r.Needs = worse
-		why = append(why, fmt.Sprintf("between two waves some links are worse than before and after: %s, allowed is %s", worse, o.Allow))
+		why = append(why, fmt.Sprintf("during the rollout some links are worse off than before or after it: %s, allowed is %s", worse, o.Allow))
 	}
 	if len(why) > 0 {
 		return r, refusal(kind, why)

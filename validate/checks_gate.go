@@ -119,7 +119,7 @@ var gateChecks = []Check{
 	{
 		ID: gate.Storm, Title: "a NIC storms: it pauses nearly all the time and takes hardly any data",
 		Rules: always(Error), Scope: ScopeTime, Reads: ReadsCounters,
-		Why:     "the pause spreads from switch to switch, until RDMA of many hosts stands still",
+		Why:     "the pause spreads from switch to switch, until RDMA on many hosts stops",
 		Fix:     "take the port of the host down, then look for a stuck driver, firmware or receiver",
 		Sources: []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.3"},
 	},
@@ -133,7 +133,7 @@ var gateChecks = []Check{
 	{
 		ID: gate.EndsDisagree, Title: "the ends of a link contradict each other",
 		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
-		Why: "one end counted the PFC frames of the other, which says that it sent or got none: firmware, driver or counters are wrong, and no count of it proves anything",
+		Why: "one end counted PFC frames that the other end did not count as sent or received: its firmware, driver or counters are wrong, so none of its counts proves anything",
 		Fix: "check firmware, driver and counters of the end that counted hardly any",
 	},
 	{

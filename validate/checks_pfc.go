@@ -93,7 +93,7 @@ var pfcChecks = []Check{
 		device: intended(eachLossless(losslessControl)),
 	},
 	{
-		ID: "PFC-15", Title: "half of PFC is configured",
+		ID: "PFC-15", Title: "PFC is only half configured",
 		Rules: []Rule{{Error, "where a port has PFC or a no-drop priority without the other"}, {Warning, "where it is left to what each neighbor negotiates, or to a policy that is not in the file"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why: "a port pauses only with PFC on and a priority to pause: until then all its traffic is lossy",
 		Fix: "switch PFC on at the port, and make the class of the traffic no-drop there: on NX-OS with a network-qos policy in system qos",

@@ -178,7 +178,7 @@ func otherPort(o *oddRun) {
 	only := func(a, b []string) string {
 		out := slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
 		if len(out) == 0 {
-			return "nothing more"
+			return "nothing else"
 		}
 		return strings.Join(out, ", ")
 	}

@@ -93,9 +93,9 @@ func TestNoLinks(t *testing.T) {
 	}
 }
 
-// TestNotMade checks that missing data is one finding that lists the checks that were not made,
+// TestChecksNotMadeForMissingData checks that missing data is one finding that lists the checks that were not made,
 // for values in force and for the model.
-func TestNotMade(t *testing.T) {
+func TestChecksNotMadeForMissingData(t *testing.T) {
 	fs := static(t, strings.ReplaceAll(base, ", model: DellEMC-Z9332f-O32", ""))
 	if len(fs) != 2 || fs[0].ID != "CAT-01" || fs[0].Unchecked != "ports, buffers and headroom" || !slices.Equal(fs[0].NotMade, []string{"BUF-01", "BUF-03", "BUF-04", "BUF-05", "BUF-06", "BUF-10", "BUF-17"}) {
 		t.Errorf("without a model: %+v", fs)
@@ -110,9 +110,9 @@ func TestNotMade(t *testing.T) {
 	}
 }
 
-// TestUnknownModelThatRuns checks that the buffers of a switch whose model is unknown are
+// TestRunningSwitchOfUnknownModel checks that the buffers of a switch whose model is unknown are
 // inconclusive: the switch shows its values, but only the catalogue has those of the platform.
-func TestUnknownModelThatRuns(t *testing.T) {
+func TestRunningSwitchOfUnknownModel(t *testing.T) {
 	for _, c := range []struct {
 		model string
 		rows  []qos.HeadroomRow

@@ -23,11 +23,11 @@ func (p *portCheck) pairs(at string) {
 		if prio >= 0 && rdma.Has(int(prio)) {
 			continue
 		}
-		in := "of no class"
+		in := "no class"
 		if prio >= 0 {
 			in = fmt.Sprintf("priority %d", prio)
 		}
 		p.add("NIC-16", Warning, p.name, at, fmt.Sprintf("set NCCL_IB_TC=%d, UCX_IB_TRAFFIC_CLASS=%d or the like in %s", w.ToS.V, w.ToS.V, printable(use.Program)),
-			"%s sends RDMA with DSCP %d, %s: %d of its %s that were looked at; the intent says %d", printable(use.Program), use.DSCP, in, use.Read, words.Count(use.Of, "queue pair"), w.ToS.V>>2)
+			"%s sends RDMA with DSCP %d (%s), seen on %d of its %s; the intent says DSCP %d", printable(use.Program), use.DSCP, in, use.Read, words.Count(use.Of, "queue pair"), w.ToS.V>>2)
 	}
 }

@@ -224,7 +224,7 @@ func hostCases() []brokenHost {
 		{"NIC-19", Info, port(func(p *nic.Port) { p.Firmware = "" }), "the host does not show a version of the firmware, the baseline is 28.39.1002 or newer", "load the RDMA driver"},
 		{"NIC-16", Warning, port(func(p *nic.Port) {
 			p.Pairs = qos.Of([]nic.PairUse{{Program: "fio", DSCP: 26, Read: 2, Of: 2}, {Program: "python3", DSCP: 0, Read: 1, Of: 64}})
-		}), "python3 sends RDMA with DSCP 0, priority 0: 1 of its 64 queue pairs that were looked at; the intent says 26", "NCCL_IB_TC=106, UCX_IB_TRAFFIC_CLASS=106 or the like in python3"},
+		}), "python3 sends RDMA with DSCP 0 (priority 0), seen on 1 of its 64 queue pairs; the intent says DSCP 26", "NCCL_IB_TC=106, UCX_IB_TRAFFIC_CLASS=106 or the like in python3"},
 		{"NIC-11", Error, port(func(p *nic.Port) { p.Carrier.V = false }), "the NIC has no carrier", "cable"},
 		{"NIC-11", Info, port(func(p *nic.Port) { p.Carrier.Set = false }), "does not show whether", "on the host"},
 		{"PRT-04", Warning, port(func(p *nic.Port) { p.Speed = qos.Of(units.Rate(50e9)) }), "the link runs at 50G, the intent says", "repair the link"},
@@ -285,7 +285,7 @@ func hostCases() []brokenHost {
 		}, "sets mtu to 1500, the intent says 9000; systemd-networkd does not run", "or write 9000 there"},
 		{"NIC-12", Info, func(h *hostCase) {
 			h.running.Writers = []nic.Writer{{Who: "dmsd of NVIDIA's DOCA management service", Place: "process 44"}}
-		}, "dmsd of NVIDIA's DOCA management service (process 44) writes settings of NICs, which are not known here", "stop it"},
+		}, "dmsd of NVIDIA's DOCA management service (process 44) writes NIC settings; this tool cannot tell which", "stop it"},
 		{"READ", Info, func(h *hostCase) {
 			h.running.Missing = map[string]string{nic.FieldWriters: "needs root"}
 		}, "could not be read: writers: needs root", "as root"},
@@ -649,8 +649,8 @@ func TestBufferOfASlowPort(t *testing.T) {
 	}
 }
 
-// TestBareRail checks that each wrong setting of a rail without any configuration is reported.
-func TestBareRail(t *testing.T) {
+// TestRailWithoutConfiguration checks that each wrong setting of a rail without any configuration is reported.
+func TestRailWithoutConfiguration(t *testing.T) {
 	h := newHostCase(t, hostBase)
 	p := h.running.Ports["eth0"]
 	p.PFC.V, p.Trust.V, p.ToS.V, p.MTU.V = 0, qos.TrustPCP, 0, 9200
@@ -664,9 +664,9 @@ func TestBareRail(t *testing.T) {
 	}
 }
 
-// TestNotECTWithoutAnySign checks that a card that shows nothing of its congestion control is
+// TestUnknownCongestionControlIsNotECT checks that a card that shows nothing of its congestion control is
 // not assumed to set the ECN bits itself.
-func TestNotECTWithoutAnySign(t *testing.T) {
+func TestUnknownCongestionControlIsNotECT(t *testing.T) {
 	h := newHostCase(t, hostBase)
 	p := h.running.Ports["eth0"]
 	p.ToS.V, p.ECN.Set, p.NV = 104, false, nil

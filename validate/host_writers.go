@@ -24,7 +24,7 @@ func (v *hostCheck) writers() {
 			where := cmp.Or(want.From[w.Field], v.host.Pos.String())
 			if w.Field == "" {
 				// One finding for the host: the program writes to all ports.
-				v.add("NIC-12", Info, "", where, "stop it, or have it leave the NICs of the intent alone", "%s writes settings of NICs, which are not known here", w)
+				v.add("NIC-12", Info, "", where, "stop it, or have it leave the NICs of the intent alone", "%s writes NIC settings; this tool cannot tell which", w)
 				break
 			}
 			v.rival(w, name, where, rival, ch)

@@ -7,9 +7,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// TestMapsAfter checks that a port's map after a plan has the tables that the intent states and
+// TestMapsAfterPlan checks that a port's map after a plan has the tables that the intent states and
 // keeps the switch's other tables, and that ports that shared a map still share one.
-func TestMapsAfter(t *testing.T) {
+func TestMapsAfterPlan(t *testing.T) {
 	maps := func(dscp, queue int8) *qos.Maps {
 		m := qos.UnmappedMaps()
 		m.DSCPToTC[26], m.TCToQueue[3] = dscp, queue

@@ -31,9 +31,9 @@ var runningPairs = []pair{
 	{id: "WD-05", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Watchdog.V.Detect *= 2 }), place: "leaf1 Ethernet240", says: "detect 800ms restore 400ms, the intent says", fix: "apply"},
 }
 
-// TestAggregateThatRuns checks that members of an aggregate are compared as they run. SONiC's
+// TestRunningAggregate checks that members of an aggregate are compared as they run. SONiC's
 // rows of the aggregate belong to the operator, so a rendered configuration has none.
-func TestAggregateThatRuns(t *testing.T) {
+func TestRunningAggregate(t *testing.T) {
 	for mtu, want := range map[int][]string{9100: nil, 9050: {"PRT-02"}} {
 		c := compile(t, bases["lag"])
 		d := c.Device(c.Fabric().Switch("leaf1"))
@@ -50,9 +50,9 @@ func TestAggregateThatRuns(t *testing.T) {
 	}
 }
 
-// TestTableThatFalls checks that BUF-06 finds a table of the catalogue whose headroom falls
+// TestHeadroomFallingWithCableLength checks that BUF-06 finds a table of the catalogue whose headroom falls
 // with the length of the cable.
-func TestTableThatFalls(t *testing.T) {
+func TestHeadroomFallingWithCableLength(t *testing.T) {
 	for _, falls := range []bool{false, true} {
 		c := compile(t, closBase)
 		d := c.Device(c.Fabric().Switch("leaf1"))
@@ -82,10 +82,10 @@ func idsOf(fs []Finding) (out []string) {
 	return out
 }
 
-// TestDeadlocksThatRun checks that the cycles, turns and tunnels of running switches are
+// TestDeadlocksInRunningState checks that the cycles, turns and tunnels of running switches are
 // reported like those of an equivalent intent, with the same text, and that the fix is to apply
 // the intent.
-func TestDeadlocksThatRun(t *testing.T) {
+func TestDeadlocksInRunningState(t *testing.T) {
 	lossy := strings.NewReplacer("dscp: [26], lossless: true", "dscp: [26], mode: lossy", "role:superspine", "role:spine").Replace(threeTiers)
 	for name, c := range map[string]struct {
 		intent, paused string // the intent, and an intent for the running state
@@ -148,9 +148,9 @@ func TestDeadlocksThatRun(t *testing.T) {
 	}
 }
 
-// TestDeadlocksOfWhatWasRead checks that a cycle of the intent is not reported if none of its
+// TestDeadlocksOnlyOfSwitchesRead checks that a cycle of the intent is not reported if none of its
 // switches was read.
-func TestDeadlocksOfWhatWasRead(t *testing.T) {
+func TestDeadlocksOnlyOfSwitchesRead(t *testing.T) {
 	comp := compile(t, strings.Replace(dualToR, "as: bounce", "as: rdma", 1))
 	for name, want := range map[string]bool{"leaf1": true, "leaf3": false} {
 		run := NewRun(comp.Fabric())

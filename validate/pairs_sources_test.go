@@ -59,9 +59,9 @@ var elsewhere = []struct {
 	test  string
 }{
 	{"NIC-09", ReadsRunning, "TestHostWithPCP"}, {"ECN-12", ReadsNIC, "TestHosts"}, {"NIC-08", ReadsNIC, "TestHosts"},
-	{"BUF-06", ReadsIntent, "TestTableThatFalls"}, {"PRT-02", ReadsRunning, "TestAggregateThatRuns"},
-	{"TOP-01", ReadsRunning, "TestDeadlocksThatRun"}, {"TOP-02", ReadsRunning, "TestDeadlocksThatRun"}, {"TOP-03", ReadsRunning, "TestDeadlocksThatRun"},
-	{"CAT-01", ReadsRunning, "TestUnknownModelThatRuns"},
+	{"BUF-06", ReadsIntent, "TestHeadroomFallingWithCableLength"}, {"PRT-02", ReadsRunning, "TestRunningAggregate"},
+	{"TOP-01", ReadsRunning, "TestDeadlocksInRunningState"}, {"TOP-02", ReadsRunning, "TestDeadlocksInRunningState"}, {"TOP-03", ReadsRunning, "TestDeadlocksInRunningState"},
+	{"CAT-01", ReadsRunning, "TestRunningSwitchOfUnknownModel"},
 	{"TOP-09", ReadsIntent | ReadsRunning, "TestNoLinks"},
 	{"OPS-04", ReadsIntent | ReadsRendered, "TestRefusedIsOneFindingACause"},
 	{"WD-04", ReadsIntent | ReadsRendered, "TestRefusedIsOneFindingACause"},

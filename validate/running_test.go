@@ -69,9 +69,9 @@ func TestFaultOnEverySwitch(t *testing.T) {
 	}
 }
 
-// TestVerdictIsOfTheSwitch checks that the findings for leaf1 do not depend on how many other
+// TestFindingsDoNotDependOnOtherSwitches checks that the findings for leaf1 do not depend on how many other
 // switches are read.
-func TestVerdictIsOfTheSwitch(t *testing.T) {
+func TestFindingsDoNotDependOnOtherSwitches(t *testing.T) {
 	c := compile(t, closBase)
 	var edits []pair
 	for _, p := range slices.Concat(memoryPairs, ecnPairs, bufferPairs, schedulerPairs) {
@@ -135,9 +135,9 @@ func TestShippedTemplates(t *testing.T) {
 	}
 }
 
-// TestLongCableRuns checks that 40 km of lossless cable at 400G is an error on every running
+// TestLongCableOnRunningSystems checks that 40 km of lossless cable at 400G is an error on every running
 // system.
-func TestLongCableRuns(t *testing.T) {
+func TestLongCableOnRunningSystems(t *testing.T) {
 	for _, sw := range []string{"os: eos", "os: nxos", "os: sonic", "os: sonic, model: DellEMC-Z9332f-O32", "os: sonic, model: ACS-SN5600"} {
 		port := "Ethernet1/1"
 		if strings.Contains(sw, "sonic") {

@@ -113,7 +113,7 @@ func ReadSummary(f *intent.Fabric, b []byte) (*Result, error) {
 	}
 	sw := f.Switch(in.Switch)
 	if sw == nil {
-		return nil, fmt.Errorf("the summary is of %q, which is no switch of the intent", in.Switch)
+		return nil, fmt.Errorf("the summary is for %q, which is not a switch of the intent", in.Switch)
 	}
 	s := &Result{sw: sw, source: in.Source, identity: in.Identity, findings: collector{list: in.Findings}, ends: map[string]End{}, neighbors: in.Neighbors, instead: map[qos.Place]Finding{}, drifted: map[string]bool{}}
 	for port, e := range in.Ends {
@@ -140,7 +140,7 @@ func ReadSummary(f *intent.Fabric, b []byte) (*Result, error) {
 	for _, t := range in.Traits {
 		c := Lookup(t.Check)
 		if c == nil || c.odd == nil {
-			return nil, fmt.Errorf("the summary of %s names the check %q, which compares no switches", in.Switch, t.Check)
+			return nil, fmt.Errorf("the summary of %s names check %q, which does not compare switches", in.Switch, t.Check)
 		}
 		s.traits = append(s.traits, trait{check: c, group: t.Group, value: t.Value, assumed: t.Assumed, port: t.Port, where: t.Where, layer: t.Layer, sound: t.Sound})
 	}

@@ -80,12 +80,12 @@ func TestSummaryIsWhole(t *testing.T) {
 	}
 }
 
-func TestSummaryOfAnother(t *testing.T) {
+func TestSummaryOfUnknownVersionOrSwitch(t *testing.T) {
 	c := compile(t, closBase)
 	for text, want := range map[string]string{
 		`{"Version":1}`:                  "the summary has the version 1, this release reads 3",
-		`{"Version":3,"Switch":"leaf9"}`: `the summary is of "leaf9", which is no switch of the intent`,
-		`{"Version":3,"Switch":"leaf1","Traits":[{"Check":"ECN-99"}]}`:                `names the check "ECN-99"`,
+		`{"Version":3,"Switch":"leaf9"}`: `the summary is for "leaf9", which is not a switch of the intent`,
+		`{"Version":3,"Switch":"leaf1","Traits":[{"Check":"ECN-99"}]}`:                `names check "ECN-99"`,
 		`{"Version":3,"Switch":"leaf1","Names":{"Ports":["Ethernet0"],"Aliases":[]}}`: "1 ports and 0 aliases",
 		`{`: "unexpected end",
 	} {

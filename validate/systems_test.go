@@ -141,9 +141,9 @@ func edited(edit func(*qos.Device)) func(*qos.Device) {
 	}
 }
 
-// TestAppliedIsSound checks that a healthy intent has no finding after it was applied, on any
+// TestAppliedIntentHasNoFindings checks that a healthy intent has no finding after it was applied, on any
 // system.
-func TestAppliedIsSound(t *testing.T) {
+func TestAppliedIntentHasNoFindings(t *testing.T) {
 	for name, old := range map[string][2]string{
 		"as it is": {},
 		// Hosts that tag frames, as the intent says for one port.

@@ -209,9 +209,9 @@ func TestSortPutsTheWorstFirstAndDropsRepetitions(t *testing.T) {
 	}
 }
 
-// TestShownFabricsAreSound checks that the fabric in the README and each example have no
+// TestExamplesHaveNoFindings checks that the fabric in the README and each example have no
 // findings.
-func TestShownFabricsAreSound(t *testing.T) {
+func TestExamplesHaveNoFindings(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)

@@ -148,7 +148,7 @@ func TestImportTakesOverOrNames(t *testing.T) {
 			}
 		}
 	}
-	if !strings.Contains(named.String(), "leaf1: the intent of -f states admin, fec, ports Ethernet248, ") {
+	if !strings.Contains(named.String(), "leaf1: only the intent of -f sets admin, fec, ports Ethernet248, ") {
 		t.Errorf("left out:\n%s", named.String())
 	}
 }

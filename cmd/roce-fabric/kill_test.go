@@ -359,7 +359,7 @@ func (s killScenario) kill(t *testing.T, at int) int {
 	if kills > 0 && working > 0 {
 		t.Errorf("plan has ended, and the switch is still at work")
 	}
-	if len(before) > 0 && !strings.Contains(out, "leaf1: waiting until it has done what run ") {
+	if len(before) > 0 && !strings.Contains(out, "leaf1: waiting for the device to finish the writes of run ") {
 		t.Errorf("plan does not say what it waits for\n%s", out)
 	}
 	for _, p := range k.down() {

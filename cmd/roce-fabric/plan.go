@@ -47,7 +47,7 @@ func (a *app) planCommand() *cobra.Command {
 
 func viewFlags(c *cobra.Command, v *report.PlanView) {
 	c.Flags().BoolVar(&v.Steps, "steps", false, "also show what each device is sent")
-	c.Flags().BoolVar(&v.Proof, "proof", false, "also show, for each wave, what each check found in the states in between")
+	c.Flags().BoolVar(&v.Proof, "proof", false, "also show, for each wave, what each check found in the intermediate states")
 }
 
 func (a *app) planShowCommand() *cobra.Command {

@@ -114,9 +114,9 @@ func TestWebhook(t *testing.T) {
 		{"accepted", 202, `{"approved":true}`, "it answers 202 Accepted"},
 		{"broken", 500, `<html>`, "it answers 500 Internal Server Error"},
 		{"redirect", 307, `{"approved":true}`, "it redirects elsewhere (status 307)"},
-		{"not JSON", 200, `approved`, "its answer is not understood"},
-		{"another type", 200, `{"approved":"true"}`, "its answer is not understood"},
-		{"two documents", 200, `{"approved":true}{"approved":false}`, "its answer is not understood"},
+		{"not JSON", 200, `approved`, "the answer is not valid JSON of the expected form"},
+		{"another type", 200, `{"approved":"true"}`, "the answer is not valid JSON of the expected form"},
+		{"two documents", 200, `{"approved":true}{"approved":false}`, "the answer is not valid JSON of the expected form"},
 		{"too long", 200, `{"approved":true}` + strings.Repeat(" ", callout.MaxAnswer), "its answer is too long"},
 	} {
 		var got, auth, method string

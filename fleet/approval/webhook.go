@@ -43,7 +43,7 @@ func verdict(status int, body []byte) error {
 	case len(body) > callout.MaxAnswer:
 		return errors.New("its answer is too long")
 	case bad != nil:
-		return errors.New("its answer is not understood")
+		return errors.New("the answer is not valid JSON of the expected form")
 	case !answer.Approved:
 		return reason(answer.Reason, "it says no")
 	}

@@ -126,7 +126,7 @@ func TestWebhook(t *testing.T) {
 }
 
 // Typed accepts an https address or a command, and rejects an http address.
-func TestTyped(t *testing.T) {
+func TestTypedHooks(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"https://x.example.net/drain?key=hunter2": "x.example.net", "kubectl drain x": "sh", "http://x": "", " ": ""} {
 		h, err := Typed(text, "")

@@ -39,7 +39,7 @@ const maxFile = 64 << 10
 // Errors of [Ring.Verify].
 var (
 	ErrUnsigned = errors.New("it is not signed")
-	ErrBad      = errors.New("its signature does not fit: it was edited")
+	ErrBad      = errors.New("its signature is invalid: it was edited")
 	ErrUnknown  = errors.New("it is signed with an unknown key")
 )
 

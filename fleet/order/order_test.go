@@ -459,7 +459,7 @@ func TestManyFaultsAreCounted(t *testing.T) {
 
 // If no link carries a class yet and no host sends it yet, a host may begin to send it
 // before its switch has the class: nothing is lost that worked before.
-func TestTrafficOfNoClassYet(t *testing.T) {
+func TestNewTrafficBeforeItsClass(t *testing.T) {
 	table := classes(map[int]int8{26: 3})
 	was, will := map[string]Port{"p": {Classes: table}}, map[string]Port{"p": {PFC: 1 << 3, Classes: table}}
 	devices := []*Device{

@@ -139,7 +139,7 @@ func (a *assembly) add(key string, value []byte) bool {
 	return true
 }
 
-var errParts = errors.New("missing, or a part of it")
+var errParts = errors.New("missing or incomplete")
 
 // flush yields the current record if it is complete, and otherwise the error incomplete.
 // It reports whether to continue.

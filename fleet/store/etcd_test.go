@@ -205,7 +205,7 @@ func TestPauseLongerThanTheLease(t *testing.T) {
 
 // A journal survives an outage of etcd that is shorter than the lease, such as a restart
 // or a leader election.
-func TestEtcdThatIsAwayForAMoment(t *testing.T) {
+func TestEtcdOutageShorterThanLease(t *testing.T) {
 	s := start(t, "http")
 	// One of the members does not exist.
 	st, err := store.Open(t.Context(), "etcd://"+storetest.Free(t)+","+s.addr+"?tls=off", "pod1")
@@ -400,7 +400,7 @@ func TestEtcdWithTLSAndUsers(t *testing.T) {
 
 // If etcd has forgotten the token, the client logs in again with the password. A password
 // that was changed meanwhile is reported.
-func TestEtcdWantsANewToken(t *testing.T) {
+func TestEtcdTokenIsRenewed(t *testing.T) {
 	s := start(t, "http")
 	users(t, s.c)
 	t.Setenv("ETCD_PASSWORD", "pa55")

@@ -57,7 +57,7 @@ func CheckRun(run string) error {
 func CheckBreak(now *Owner, held Owner) error {
 	switch {
 	case now == nil:
-		return errors.New("nobody has the lock any more")
+		return errors.New("the lock is already free")
 	case !now.is(held):
 		return fmt.Errorf("the lock has changed hands: %v", now)
 	}

@@ -9,7 +9,7 @@ import (
 
 // A process that was suspended for longer than its lease has lost the lock as soon as it
 // resumes, before any timer fires, and does not renew it.
-func TestLeaseOfOneThatStoodStill(t *testing.T) {
+func TestLeaseAfterSuspend(t *testing.T) {
 	l := Keep(time.Now().Add(-51*time.Minute), time.Hour, func(context.Context) error {
 		t.Error("it was renewed")
 		return nil

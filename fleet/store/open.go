@@ -113,7 +113,7 @@ func (c *EtcdConfig) set(ctx context.Context, key, v string) (err error) {
 			err = errors.New("ttl is a duration from 2s to 1h")
 		}
 	default:
-		err = errors.New("its keys are ca, cert, key, user, password, ttl and tls")
+		err = errors.New("unknown key; known keys are ca, cert, key, user, password, ttl and tls")
 	}
 	return err
 }

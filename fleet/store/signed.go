@@ -72,7 +72,7 @@ func (s *signed) Records(ctx context.Context, id ID, from int64) iter.Seq2[Recor
 					err = keys.ErrBad
 				}
 				if err != nil {
-					err = fmt.Errorf("%s: a record is not believed: %w", s.Place(id), err)
+					err = fmt.Errorf("%s: a record is not trusted: %w", s.Place(id), err)
 				}
 			}
 			if next >= 0 {

@@ -106,7 +106,7 @@ func (o Owner) String() string {
 		parts = append(parts, "with "+o.Intent)
 	}
 	if parts == nil {
-		return "a process that left no note"
+		return "an unknown process"
 	}
 	return strings.Join(parts, ", ")
 }
@@ -152,7 +152,7 @@ var ErrLost = errors.New("the lock is lost")
 var ErrCutOff = errors.New("cut off")
 
 // ErrChanged is returned when a journal differs from what its run wrote.
-var ErrChanged = errors.New("it does not hold what this run wrote: someone else changed it")
+var ErrChanged = errors.New("someone else changed it during this run")
 
 // ErrHeld is returned, wrapped in a [*HeldError], when another run holds the lock.
 var ErrHeld = errors.New("another run is changing this fabric")

@@ -32,7 +32,7 @@ func TestOwner(t *testing.T) {
 	if got := o.String(); got != "run run1, process 7 of ann on h1, since 2026-01-02T03:04:05Z, with /f.yaml" {
 		t.Error(got)
 	}
-	if got := (store.Owner{}).String(); got != "a process that left no note" {
+	if got := (store.Owner{}).String(); got != "an unknown process" {
 		t.Error(got)
 	}
 }
@@ -58,7 +58,7 @@ func TestParseEtcd(t *testing.T) {
 		"etcd://:2379":                  "lacks a host",
 		"etcd://a,,b":                   "lacks a host",
 		"etcd://ann:pa55@a":             "no user or password before its hosts",
-		"etcd://a?x=pa55":               "its keys are ca, ",
+		"etcd://a?x=pa55":               "known keys are ca, ",
 		"etcd://a?pa55;":                "query that cannot be read",
 		"etcd://a?user=a&user=b":        "more than once",
 		"etcd://a?password=pa55":        "not a secret reference",
@@ -118,11 +118,11 @@ func TestAssemble(t *testing.T) {
 		{0, []string{r0, "1", r1, "2"}, "0 1|1 2"},
 		{1, []string{r1, "2"}, "1 2"},
 		{0, []string{"0000000000.00000.00002", "[1", "0000000000.00001.00002", ",2]", r1, "2"}, "0 [1,2]|1 2"},
-		{0, []string{"0000000000.00000.00002", "[1", r1, "2"}, "here: record 0 is missing, or a part of it|1 2"},
+		{0, []string{"0000000000.00000.00002", "[1", r1, "2"}, "here: record 0 is missing or incomplete|1 2"},
 		{0, []string{"0000000000.00000.00002", "[1", "0000000000.00001.00002", ",2]", "0000000000.00001.00003", "late"}, "0 [1,2]"},
-		{0, []string{"0000000000.00001.00002", "[1", r1, "2"}, "here: record 0 is missing, or a part of it|1 2"},
+		{0, []string{"0000000000.00001.00002", "[1", r1, "2"}, "here: record 0 is missing or incomplete|1 2"},
 		{0, []string{r0, "1", "0000000001.00000.00002", "[1"}, "0 1|here: record 1 is cut off"},
-		{0, []string{r1, "2"}, "here: record 0 is missing, or a part of it|1 2"},
+		{0, []string{r1, "2"}, "here: record 0 is missing or incomplete|1 2"},
 		{0, []string{r0, "x", r1, "2"}, "here: record 0 is not a journal record: one line of JSON is expected|1 2"},
 		{0, []string{r0, "1", "x", "y", "a.b.c", "z", r1, "2"}, `here: "x" is not a key of a record|here: "a.b.c" is not a key of a record|0 1|1 2`},
 	} {

@@ -267,12 +267,12 @@ func TestRules(t *testing.T) {
 		"PFC of a priority at one reading": {func(b, _ reading) { delete(b["leaf1"].Ports["Ethernet8"], drivers.PFCRx.Of(5)) },
 			[]string{"inconclusive gate:not-counted leaf1 Ethernet8: PFC frames were not counted at all readings of the window"}},
 		"counters that stand still": {func(b, a reading) { a.add("gpu1", "eth0", drivers.PriorityRxPackets, 0, 10_000) },
-			[]string{"inconclusive gate:not-counted leaf1 Ethernet0: the port counted 0 packets sent, but gpu1/eth0 received 10000: its counters stand still"}},
+			[]string{"inconclusive gate:not-counted leaf1 Ethernet0: the port counted 0 packets sent, but gpu1/eth0 received 10000: its counters do not advance"}},
 		"counters that move at both ends": {func(b, a reading) {
 			a.add("gpu1", "eth0", drivers.PriorityRxPackets, 0, 10_000).add("leaf1", "Ethernet0", drivers.QueuePackets, 0, 100)
 		}, nil},
 		"a NIC whose counters stand still": {func(b, a reading) { a.add("leaf1", "Ethernet0", drivers.PacketsRx, 0, 10_000) },
-			[]string{"inconclusive gate:not-counted gpu1 eth0: the port counted 0 packets sent, but leaf1/Ethernet0 received 10000: its counters stand still"}},
+			[]string{"inconclusive gate:not-counted gpu1 eth0: the port counted 0 packets sent, but leaf1/Ethernet0 received 10000: its counters do not advance"}},
 		"PFC at one end":     {func(b, a reading) { b.uncountPort(a, "leaf1", "Ethernet0", drivers.PFCRx, drivers.PFCTx) }, nil},
 		"PFC at neither end": {func(b, a reading) { b.uncountPort(a, "leaf1", "Ethernet8", drivers.PFCRx, drivers.PFCTx) }, []string{"inconclusive gate:not-counted leaf1 Ethernet8: no PFC frames are counted, at neither end of the link"}},
 		"only the NIC sees the wrong priority": {func(b, a reading) {
@@ -374,7 +374,7 @@ func TestPauseScalesWithSpeed(t *testing.T) {
 	}
 }
 
-func TestOfHost(t *testing.T) {
+func TestCountersOfHost(t *testing.T) {
 	h := &nic.Host{Ports: map[string]*nic.Port{
 		"eth0": {Counters: &nic.Counters{Pauses: true, Durations: true, Bytes: true, Named: map[string]uint64{"tx_vport_rdma_unicast_bytes": 8, "rx_crc_errors_phy": 1, "rx_symbol_err_phy": 2, "rx_discards_phy": 4, "np_cnp_sent": 5, "else": 6}}},
 		"eth1": {Counters: &nic.Counters{Named: map[string]uint64{"tx_cnp_pkts": 7}}},

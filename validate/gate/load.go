@@ -78,7 +78,7 @@ func (j *judge) idle() {
 		case !l.proves():
 			j.found(NoTraffic, Inconclusive, "", "", fmt.Sprintf("lossless class %s carried %s", name, l.says()), again)
 		case len(l.quiet) > 0:
-			j.found(NoTraffic, Pass, "", "", fmt.Sprintf("lossless class %s carried no load of %d of %d NICs, of which the window proves nothing: %s", name, len(l.quiet), l.nics, words.Some(natural.Sorted(l.quiet), 5)), again)
+			j.found(NoTraffic, Pass, "", "", fmt.Sprintf("%d of %d NICs carried no load of lossless class %s, so the window proves nothing about them: %s", len(l.quiet), l.nics, name, words.Some(natural.Sorted(l.quiet), 5)), again)
 		}
 	}
 }

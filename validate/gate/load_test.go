@@ -56,7 +56,7 @@ func TestLoad(t *testing.T) {
 				a.add(fmt.Sprintf("leaf%d", i/4+1), fmt.Sprintf("gpu%d", i+1), drivers.QueueBytes, 3, tb)
 			}
 			a.add("leaf1", "gpu1", drivers.QueueBytes, 0, 50*tb).add("gpu1", "eth0", drivers.PriorityTxPackets, 3, 1).add("gpu1", "eth0", drivers.PriorityTxBytes, 0, tb).add("leaf2", "gpu8", drivers.QueueBytes, 3, 9*tb)
-		}, nil, []string{"pass gate:no-traffic: lossless class rdma carried no load of 1 of 8 NICs, of which the window proves nothing: gpu1/eth0"}},
+		}, nil, []string{"pass gate:no-traffic: 1 of 8 NICs carried no load of lossless class rdma, so the window proves nothing about them: gpu1/eth0"}},
 	} {
 		ds, _, before, after := twoLeaves()
 		tt.edit(ds, after)

@@ -7,9 +7,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// TestReceivedIsNamed checks that error counters read without a window are those that a window
+// TestErrorCountersMatchTheWindow checks that error counters read without a window are those that a window
 // uses.
-func TestReceivedIsNamed(t *testing.T) {
+func TestErrorCountersMatchTheWindow(t *testing.T) {
 	for metric, names := range map[drivers.Metric][]string{
 		drivers.ErrorsRx: nic.ErrorStats, drivers.PacketsRx: nic.FrameStats, drivers.FECUncorrected: nic.LostWordStats,
 	} {

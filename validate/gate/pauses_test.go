@@ -221,7 +221,7 @@ func TestStragglers(t *testing.T) {
 func TestIdleNICs(t *testing.T) {
 	for n, want := range map[int][]string{
 		0: {"inconclusive gate:no-traffic: lossless class rdma carried no packets during the window"},
-		6: {"pass gate:no-traffic: lossless class rdma carried no load of 2 of 8 NICs, of which the window proves nothing: gpu7/eth0, gpu8/eth0"},
+		6: {"pass gate:no-traffic: 2 of 8 NICs carried no load of lossless class rdma, so the window proves nothing about them: gpu7/eth0, gpu8/eth0"},
 		8: nil,
 	} {
 		ds, _, before, after := twoLeaves()

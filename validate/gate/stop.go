@@ -136,7 +136,7 @@ func (j *judge) stands(p *PortWindow, host bool) {
 		sent, sentOK = p.all(drivers.PriorityTxPackets)
 	}
 	if gotOK && sentOK && got >= fewestStill && float64(sent) < arrivesBadly*float64(got) && p.sameTime(peer) {
-		j.found(NotCounted, Inconclusive, p.Device, p.Port, fmt.Sprintf("the port counted %s sent, but %s received %d: its counters stand still", count(sent, "packet"), peer.end(), got),
+		j.found(NotCounted, Inconclusive, p.Device, p.Port, fmt.Sprintf("the port counted %s sent, but %s received %d: its counters do not advance", count(sent, "packet"), peer.end(), got),
 			"find out why the device does not renew its counters, and repeat the window")
 	}
 }

@@ -53,7 +53,7 @@ func Run(t *testing.T, open Open, fresh func(t *testing.T) *Place, full func(t *
 		"checkouts":                        checkouts,
 		"order without clocks":             order,
 		"records":                          recordsOfAllSizes,
-		"what is not a record":             notRecords,
+		"invalid records are rejected":     notRecords,
 		"a damaged journal":                damaged,
 		"writers at once":                  writers,
 		"ten thousand journals":            many,

@@ -543,9 +543,9 @@ func TestRandomFabrics(t *testing.T) {
 	}
 }
 
-// TestAFullPortBesideAPausedOne checks that a full port is not passed over for a port whose
+// TestFullPortNextToAPausedPort checks that a full port is not passed over for a port whose
 // pauses are counted only in frames.
-func TestAFullPortBesideAPausedOne(t *testing.T) {
+func TestFullPortNextToAPausedPort(t *testing.T) {
 	const seed = 1795641673866153828
 	f, planted := build(seed, true)
 	f.simulate()
@@ -554,9 +554,9 @@ func TestAFullPortBesideAPausedOne(t *testing.T) {
 	}
 }
 
-// TestWhichStopsMore checks that the answer is not certain if both of two sources are counted
+// TestTwoSourcesCountedInFramesOnly checks that the answer is not certain if both of two sources are counted
 // only in frames.
-func TestWhichStopsMore(t *testing.T) {
+func TestTwoSourcesCountedInFramesOnly(t *testing.T) {
 	const seed = 1795610558444321376 // the full port has fewer frames and the higher bound
 	f, planted := build(seed, true)
 	f.simulate()
@@ -580,9 +580,9 @@ func TestPausesThatMayBeShort(t *testing.T) {
 	}
 }
 
-// TestWhatAPausingNICReceivedIsNotKnown checks that a NIC that pauses 90 % of the time, with
+// TestPausingNICWithoutByteCounts checks that a NIC that pauses 90 % of the time, with
 // bytes not counted, may be a slow receiver or a storm.
-func TestWhatAPausingNICReceivedIsNotKnown(t *testing.T) {
+func TestPausingNICWithoutByteCounts(t *testing.T) {
 	const seed = 1795905990276920187
 	f, planted := build(seed, true)
 	f.simulate()
