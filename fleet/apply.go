@@ -141,7 +141,7 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 	if err := r.trust(ctx, plan); err != nil {
 		return nil, err
 	}
-	judged, err := plan.judge(o, r.devices)
+	judged, err := plan.checkAllowed(o, r.devices)
 	if err != nil {
 		return judged, err
 	}
@@ -151,7 +151,7 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 	var names, idle []string
 	for _, p := range plan.devices {
 		switch {
-		case !r.idle(p):
+		case !r.isIdle(p):
 			names = append(names, p.name)
 		case p.err == nil:
 			idle = append(idle, p.name)
@@ -180,24 +180,26 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 	if g := r.newGated(plan.Rollout.Waves); g != nil {
 		for _, w := range plan.Rollout.Waves {
 			for _, name := range w.Devices {
-				hold[name] = g.hold(w)
+				hold[name] = g.holdTime(w)
 			}
 		}
 	}
-	outs, err := r.each(ctx, plan.waves(), func(ctx context.Context, device string, out *Outcome) (*pending, error) {
+	outs, err := r.runWaves(ctx, plan.waves(), func(ctx context.Context, device string, out *Outcome) (*pending, error) {
 		i := at[device]
-		return r.apply(ctx, out, judged.Outcomes[i], func() (task, error) {
+		return r.applyJudged(ctx, out, judged.Outcomes[i], func() (task, error) {
 			d, err := plan.device(plan.devices[i])
 			dev := r.devices[device]
 			return task{Device: dev, plan: d, desired: dev.Desired(), steps: plan.devices[i].steps, hold: hold[device]}, err
 		})
 	})
 	ordered.Sort(outs, func(a, b Outcome) int { return cmp.Compare(at[a.Device], at[b.Device]) })
-	return r.ended(outs, err)
+	return r.endRun(outs, err)
 }
 
-// idle reports whether a run has nothing to change and nothing to check on a device.
-func (r *run) idle(p planned) bool { return p.err != nil || p.empty && r.devices[p.name].Volatile }
+// isIdle reports whether a run has nothing to change and nothing to check on a device.
+func (r *run) isIdle(p planSummary) bool {
+	return p.err != nil || p.empty && r.devices[p.name].Volatile
+}
 
 // waves returns the devices of a plan in the order in which they are worked on: first the
 // devices that nothing is written to, then the waves of the rollout.
@@ -285,8 +287,8 @@ func intentPath(f *intent.Fabric) string {
 	return ""
 }
 
-// ended ends a run and returns its result. err is the error, if any, that ended it early.
-func (r *run) ended(outs []Outcome, err error) (*Result, error) {
+// endRun ends a run and returns its result. err is the error, if any, that ended it early.
+func (r *run) endRun(outs []Outcome, err error) (*Result, error) {
 	if errors.Is(err, errStopped) {
 		err = nil // the outcomes tell where and why it stopped
 	}

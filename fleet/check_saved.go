@@ -64,7 +64,7 @@ func CheckSaved(ctx context.Context, args []string) ([]validate.Finding, []Judge
 				return nil, nil, err
 			}
 		}
-		c, j, err := judged(ctx, src)
+		c, j, err := checkSource(ctx, src)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -80,8 +80,8 @@ func CheckSaved(ctx context.Context, args []string) ([]validate.Finding, []Judge
 	return validate.Alone(cs), looked, nil
 }
 
-// judged reads and summarizes one configuration.
-func judged(ctx context.Context, src Source) (c validate.Config, j Judged, err error) {
+// checkSource reads and summarizes one configuration.
+func checkSource(ctx context.Context, src Source) (c validate.Config, j Judged, err error) {
 	named := src.Name != ""
 	if !named {
 		src.Name = strings.TrimSuffix(filepath.Base(src.File), filepath.Ext(src.File))

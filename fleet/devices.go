@@ -119,7 +119,7 @@ func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.C
 			Open:    func(ctx context.Context) (drivers.Driver, error) { return open(ctx, sw) },
 			Desired: func() drivers.Desired { return c.Device(sw).Desired },
 			explain: func(desired drivers.Desired, steps *drivers.Steps) {
-				explain(sw, desired.(*qos.Device), steps)
+				explainChanges(sw, desired.(*qos.Device), steps)
 			},
 			foresee: func(ctx context.Context, drv drivers.Driver, _ *drivers.Snapshot, desired drivers.Desired, steps *drivers.Steps) ([]order.State, []string) {
 				if steps.Running == nil {

@@ -48,8 +48,8 @@ func Diff(ctx context.Context, devices []Device, o PlanOptions, emit func(*Devic
 	})
 }
 
-// diffed returns the plan of a device with only what [Diff] needs.
-func diffed(drv drivers.Driver, dev Device, snap *drivers.Snapshot, steps *drivers.Steps) (*DevicePlan, *Error) {
+// diffDevice returns the plan of a device with only what [Diff] needs.
+func diffDevice(drv drivers.Driver, dev Device, snap *drivers.Snapshot, steps *drivers.Steps) (*DevicePlan, *Error) {
 	changes := steps.Changes
 	if saved, ok := drv.(*drivers.Saved); ok && saved.MayDerive {
 		changes = remaining(saved, dev, snap, changes)

@@ -80,21 +80,21 @@ func hostStates(running, desired *nic.Host) []order.State {
 		}
 		before.Ports[name], after.Ports[name] = was, will
 		tos, class := is.ToS, is.TrafficClass
-		before.Sends |= marks(tos, class)
+		before.Sends |= sentDSCPs(tos, class)
 		if want.ToS.Set {
 			tos = want.ToS
 		}
 		if want.TrafficClass.Set {
 			class = want.TrafficClass
 		}
-		after.Sends |= marks(tos, class)
+		after.Sends |= sentDSCPs(tos, class)
 	}
 	return []order.State{before, after}
 }
 
-// marks returns the code points that a NIC gives to RDMA traffic for which the application
+// sentDSCPs returns the code points that a NIC gives to RDMA traffic for which the application
 // sets none.
-func marks(tos, class qos.Opt[int]) (out uint64) {
+func sentDSCPs(tos, class qos.Opt[int]) (out uint64) {
 	for _, v := range []qos.Opt[int]{tos, class} {
 		if v.Set && v.V >= 0 {
 			out |= 1 << (v.V >> 2 & (qos.NumDSCP - 1))

@@ -87,10 +87,10 @@ func continued(s store.Store, hash string, devices []string) (string, error) {
 	return "", nil
 }
 
-// finishes reports whether a run is rolled back together with the run before it, which it
+// isRolledBackWith reports whether a run is rolled back together with the run before it, which it
 // continues. It is not if both ended and neither could write to some device: otherwise one
 // device that nobody can change would tie all runs together.
-func (p *Past) finishes(before *Past) bool {
+func (p *Past) isRolledBackWith(before *Past) bool {
 	stuck := func(p *Past, name string) bool {
 		d, _ := p.device(name)
 		return d.unwritten()
@@ -110,7 +110,7 @@ type search struct {
 // standing returns the devices of a run on which its writes still stand, and records the
 // devices that the run restored.
 func (s *search) standing(p *Past) (left []PastDevice) {
-	if n := s.by[p.ID]; n != nil && n.finishes(p) {
+	if n := s.by[p.ID]; n != nil && n.isRolledBackWith(p) {
 		s.restore(p.ID, s.restored[n.ID])
 	}
 	for _, d := range p.Devices {
@@ -155,10 +155,10 @@ func find(s store.Store, id string, want func(device string) bool) (*Undo, error
 		left := at.standing(p)
 		switch {
 		case out != nil:
-			if out.add(p, left) {
+			if out.addOlderRun(p, left) {
 				continue
 			}
-			return out.some()
+			return out.nonEmpty()
 		case id != "" && p.ID != id:
 			for _, d := range left {
 				at.later[d.Name] = p.ID
@@ -183,7 +183,7 @@ func find(s store.Store, id string, want func(device string) bool) (*Undo, error
 	}
 	switch {
 	case out != nil:
-		return out.some()
+		return out.nonEmpty()
 	case id != "":
 		return nil, fmt.Errorf("%w: %s has no run %s", errNothing, s, id)
 	}
@@ -194,17 +194,17 @@ func nothingOf(p *Past) error {
 	return fmt.Errorf("%w: run %s wrote nothing, or was rolled back", errNothing, p.ID)
 }
 
-// some returns u, or an error if u has no device.
-func (u *Undo) some() (*Undo, error) {
+// nonEmpty returns u, or an error if u has no device.
+func (u *Undo) nonEmpty() (*Undo, error) {
 	if len(u.Devices) == 0 {
 		return nil, nothingOf(u.Past)
 	}
 	return u, nil
 }
 
-// add adds an older run to the runs that are rolled back together, if it is the next one. It
+// addOlderRun adds an older run to the runs that are rolled back together, if it is the next one. It
 // reports whether the search for further runs must continue.
-func (u *Undo) add(p *Past, left []PastDevice) bool {
+func (u *Undo) addOlderRun(p *Past, left []PastDevice) bool {
 	switch {
 	case p.ID != u.next:
 		return true
@@ -214,7 +214,7 @@ func (u *Undo) add(p *Past, left []PastDevice) bool {
 		}
 		u.next, u.by = p.Of, nil
 		return true
-	case u.by != nil && !u.by.finishes(p):
+	case u.by != nil && !u.by.isRolledBackWith(p):
 		return false
 	}
 	var older []PastDevice
@@ -227,7 +227,7 @@ func (u *Undo) add(p *Past, left []PastDevice) bool {
 		d.included = u.half[d.Name] || d.halfDone()
 		u.Devices[i].before = append(u.Devices[i].before, d)
 	}
-	u.Devices, u.waves = slices.Concat(older, u.Devices), followed(p.waves, u.waves)
+	u.Devices, u.waves = slices.Concat(older, u.Devices), concatWaves(p.waves, u.waves)
 	u.next, u.by = p.continues, p
 	return u.next != ""
 }
@@ -245,7 +245,7 @@ func (h *History) inherits(device string, f drivers.Facts) ([]*drivers.Token, er
 		d, ok := p.device(device)
 		switch {
 		case !ok:
-		case d.settled(), d.isOther(f.Unit) != nil:
+		case d.settled(), d.checkUnit(f.Unit) != nil:
 			return nil, nil
 		case p.Of != "" && d.halfDone():
 			u, err := find(h.store, p.Of, func(name string) bool { return name == device })

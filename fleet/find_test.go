@@ -28,8 +28,8 @@ func tokensOf(t *testing.T, u *Undo) (out []string) {
 	return out
 }
 
-// of returns the records of a run for a device. The undo record contains the name of the run.
-func of(run, device string, state State) []entry {
+// historyEntries returns the records of a run for a device. The undo record contains the name of the run.
+func historyEntries(run, device string, state State) []entry {
 	rs := wrote(device, state)
 	rs[1].Undo.Native = []byte(fmt.Sprintf("%q", run))
 	return rs
@@ -52,72 +52,72 @@ func TestContinuedRunsAreRolledBackTogether(t *testing.T) {
 		id   string
 	}{
 		"cut off in the second device": {[]run{
-			{true, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", "")}},
-			{false, begun, [][]entry{unchanged("a"), of("run2", "b", Applied), of("run2", "c", Applied)}},
+			{true, begun, [][]entry{historyEntries("run1", "a", Applied), historyEntries("run1", "b", "")}},
+			{false, begun, [][]entry{unchanged("a"), historyEntries("run2", "b", Applied), historyEntries("run2", "c", Applied)}},
 		}, []string{"a run1", "b run2", "c run2"}, "run2"},
 		"resumed": {[]run{
-			{true, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", "")}},
-			{false, entry{Intent: "v1", Devices: []string{"b", "c"}}, [][]entry{of("run2", "b", Applied), of("run2", "c", Applied)}},
+			{true, begun, [][]entry{historyEntries("run1", "a", Applied), historyEntries("run1", "b", "")}},
+			{false, entry{Intent: "v1", Devices: []string{"b", "c"}}, [][]entry{historyEntries("run2", "b", Applied), historyEntries("run2", "c", Applied)}},
 		}, []string{"a run1", "b run2", "c run2"}, "run2"},
 		"cut off in a device on which nothing is left to do": {[]run{
-			{true, begun, [][]entry{of("run1", "a", "")}},
-			{false, entry{Intent: "v1", Devices: []string{"b", "c"}, idle: []string{"a"}}, [][]entry{of("run2", "b", Applied), of("run2", "c", Applied)}},
+			{true, begun, [][]entry{historyEntries("run1", "a", "")}},
+			{false, entry{Intent: "v1", Devices: []string{"b", "c"}, idle: []string{"a"}}, [][]entry{historyEntries("run2", "b", Applied), historyEntries("run2", "c", Applied)}},
 		}, []string{"a run1", "b run2", "c run2"}, "run2"},
 		"cut off twice": {[]run{
-			{true, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", "")}},
-			{true, begun, [][]entry{unchanged("a"), of("run2", "b", Applied), of("run2", "c", "")}},
-			{false, begun, [][]entry{unchanged("a"), unchanged("b"), of("run3", "c", Applied)}},
+			{true, begun, [][]entry{historyEntries("run1", "a", Applied), historyEntries("run1", "b", "")}},
+			{true, begun, [][]entry{unchanged("a"), historyEntries("run2", "b", Applied), historyEntries("run2", "c", "")}},
+			{false, begun, [][]entry{unchanged("a"), unchanged("b"), historyEntries("run3", "c", Applied)}},
 		}, []string{"a run1", "b run2", "c run3"}, "run3"},
 		"another intent goes on": {[]run{
-			{true, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", "")}},
-			{false, entry{Intent: "v2", Devices: all}, [][]entry{of("run2", "a", Applied), of("run2", "b", Applied), of("run2", "c", Applied)}},
+			{true, begun, [][]entry{historyEntries("run1", "a", Applied), historyEntries("run1", "b", "")}},
+			{false, entry{Intent: "v2", Devices: all}, [][]entry{historyEntries("run2", "a", Applied), historyEntries("run2", "b", Applied), historyEntries("run2", "c", Applied)}},
 		}, []string{"a run2 run1", "b run2", "c run2"}, "run2"},
 		"stopped, and finished with the same intent": {[]run{
-			{false, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", Reverted), {{Device: "c", Event: string(Skipped)}}}},
-			{false, begun, [][]entry{unchanged("a"), of("run2", "b", Applied), of("run2", "c", Applied)}},
+			{false, begun, [][]entry{historyEntries("run1", "a", Applied), historyEntries("run1", "b", Reverted), {{Device: "c", Event: string(Skipped)}}}},
+			{false, begun, [][]entry{unchanged("a"), historyEntries("run2", "b", Applied), historyEntries("run2", "c", Applied)}},
 		}, []string{"a run1", "b run2", "c run2"}, "run2"},
 		"stopped, and another intent": {[]run{
-			{false, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", Reverted), {{Device: "c", Event: string(Skipped)}}}},
-			{false, entry{Intent: "v2", Devices: all}, [][]entry{of("run2", "a", Applied), of("run2", "b", Applied), of("run2", "c", Applied)}},
+			{false, begun, [][]entry{historyEntries("run1", "a", Applied), historyEntries("run1", "b", Reverted), {{Device: "c", Event: string(Skipped)}}}},
+			{false, entry{Intent: "v2", Devices: all}, [][]entry{historyEntries("run2", "a", Applied), historyEntries("run2", "b", Applied), historyEntries("run2", "c", Applied)}},
 		}, []string{"a run2", "b run2", "c run2"}, "run2"},
 		"stopped twice": {[]run{
-			{false, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", Reverted)}},
-			{false, begun, [][]entry{unchanged("a"), of("run2", "b", Partial)}},
+			{false, begun, [][]entry{historyEntries("run1", "a", Applied), historyEntries("run1", "b", Reverted)}},
+			{false, begun, [][]entry{unchanged("a"), historyEntries("run2", "b", Partial)}},
 		}, []string{"a run1", "b run2"}, "run2"},
 		"a device that no run can write to": {[]run{
-			{false, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", Failed)}},
-			{false, begun, [][]entry{of("run2", "a", Applied), of("run2", "b", Failed)}},
+			{false, begun, [][]entry{historyEntries("run1", "a", Applied), historyEntries("run1", "b", Failed)}},
+			{false, begun, [][]entry{historyEntries("run2", "a", Applied), historyEntries("run2", "b", Failed)}},
 		}, []string{"a run2"}, "run2"},
 		"cut off, and then nothing could be written": {[]run{
-			{true, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", "")}},
-			{false, entry{Intent: "v1", Devices: []string{"b"}}, [][]entry{of("run2", "b", Failed)}},
+			{true, begun, [][]entry{historyEntries("run1", "a", Applied), historyEntries("run1", "b", "")}},
+			{false, entry{Intent: "v1", Devices: []string{"b"}}, [][]entry{historyEntries("run2", "b", Failed)}},
 		}, []string{"a run1", "b run1"}, "run1"},
 		"it went through": {[]run{
-			{false, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", Applied), of("run1", "c", Applied)}},
-			{false, begun, [][]entry{of("run2", "a", Applied), unchanged("b"), unchanged("c")}},
+			{false, begun, [][]entry{historyEntries("run1", "a", Applied), historyEntries("run1", "b", Applied), historyEntries("run1", "c", Applied)}},
+			{false, begun, [][]entry{historyEntries("run2", "a", Applied), unchanged("b"), unchanged("c")}},
 		}, []string{"a run2"}, "run2"},
 		"only a part of it": {[]run{
-			{true, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", "")}},
-			{false, entry{Intent: "v1", Devices: []string{"b"}}, [][]entry{of("run2", "b", Applied)}},
+			{true, begun, [][]entry{historyEntries("run1", "a", Applied), historyEntries("run1", "b", "")}},
+			{false, entry{Intent: "v1", Devices: []string{"b"}}, [][]entry{historyEntries("run2", "b", Applied)}},
 		}, []string{"b run2"}, "run2"},
 		"a run that wrote nothing is in between": {[]run{
-			{true, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", "")}},
+			{true, begun, [][]entry{historyEntries("run1", "a", Applied), historyEntries("run1", "b", "")}},
 			{false, begun, [][]entry{{{Device: "a", Event: string(Failed)}}}},
-			{false, begun, [][]entry{unchanged("a"), of("run3", "b", Applied), of("run3", "c", Applied)}},
+			{false, begun, [][]entry{unchanged("a"), historyEntries("run3", "b", Applied), historyEntries("run3", "c", Applied)}},
 		}, []string{"a run1", "b run3", "c run3"}, "run3"},
 		"a rollback was cut off": {[]run{
-			{false, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", Applied), of("run1", "c", Applied)}},
+			{false, begun, [][]entry{historyEntries("run1", "a", Applied), historyEntries("run1", "b", Applied), historyEntries("run1", "c", Applied)}},
 			{true, entry{Intent: "v1", Of: "run1"}, [][]entry{{{Device: "c", Event: "start"}, {Device: "c", Event: string(Restored)}}, {{Device: "b", Event: "start"}}}},
-			{false, begun, [][]entry{unchanged("a"), of("run3", "b", Applied), of("run3", "c", Applied)}},
+			{false, begun, [][]entry{unchanged("a"), historyEntries("run3", "b", Applied), historyEntries("run3", "c", Applied)}},
 		}, []string{"a run1", "b run3", "c run3"}, "run3"},
 		"the runs before it were rolled back": {[]run{
-			{true, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", "")}},
-			{false, begun, [][]entry{unchanged("a"), of("run2", "b", Applied), of("run2", "c", Applied)}},
+			{true, begun, [][]entry{historyEntries("run1", "a", Applied), historyEntries("run1", "b", "")}},
+			{false, begun, [][]entry{unchanged("a"), historyEntries("run2", "b", Applied), historyEntries("run2", "c", Applied)}},
 			{false, entry{Intent: "v1", Of: "run2"}, [][]entry{{{Device: "a", Event: string(Restored)}, {Device: "b", Event: string(Restored)}, {Device: "c", Event: string(Restored)}}}},
 		}, nil, ""},
 		"in part": {[]run{
-			{true, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", "")}},
-			{false, begun, [][]entry{unchanged("a"), of("run2", "b", Applied), of("run2", "c", Applied)}},
+			{true, begun, [][]entry{historyEntries("run1", "a", Applied), historyEntries("run1", "b", "")}},
+			{false, begun, [][]entry{unchanged("a"), historyEntries("run2", "b", Applied), historyEntries("run2", "c", Applied)}},
 			{false, entry{Intent: "v1", Of: "run2"}, [][]entry{{{Device: "a", Event: string(Failed)}, {Device: "b", Event: string(Restored)}, {Device: "c", Event: string(Restored)}}}},
 		}, []string{"a run1"}, "run1"},
 	} {
@@ -157,23 +157,33 @@ func TestInherits(t *testing.T) {
 	}{
 		"nothing": {nil, nil},
 		"cut off": {[]func(*testing.T, string){
-			func(t *testing.T, dir string) { record(t, dir, "run1", true, begun, of("run1", "a", "")...) },
+			func(t *testing.T, dir string) {
+				record(t, dir, "run1", true, begun, historyEntries("run1", "a", "")...)
+			},
 		}, []string{"run1"}},
 		"cut off, and finished": {[]func(*testing.T, string){
-			func(t *testing.T, dir string) { record(t, dir, "run1", true, begun, of("run1", "a", "")...) },
-			func(t *testing.T, dir string) { record(t, dir, "run2", false, begun, of("run2", "a", Applied)...) },
+			func(t *testing.T, dir string) {
+				record(t, dir, "run1", true, begun, historyEntries("run1", "a", "")...)
+			},
+			func(t *testing.T, dir string) {
+				record(t, dir, "run2", false, begun, historyEntries("run2", "a", Applied)...)
+			},
 		}, nil},
 		"cut off, and then nothing was written": {[]func(*testing.T, string){
-			func(t *testing.T, dir string) { record(t, dir, "run1", true, begun, of("run1", "a", "")...) },
+			func(t *testing.T, dir string) {
+				record(t, dir, "run1", true, begun, historyEntries("run1", "a", "")...)
+			},
 			func(t *testing.T, dir string) {
 				record(t, dir, "run2", false, begun, entry{Device: "a", Event: string(Failed)})
 			},
 		}, []string{"run1"}},
 		"the rollback of a run that continued another": {[]func(*testing.T, string){
 			func(t *testing.T, dir string) {
-				record(t, dir, "run1", true, begun, slices.Concat(of("run1", "a", Applied), of("run1", "b", ""))...)
+				record(t, dir, "run1", true, begun, slices.Concat(historyEntries("run1", "a", Applied), historyEntries("run1", "b", ""))...)
 			},
-			func(t *testing.T, dir string) { record(t, dir, "run2", false, begun, of("run2", "b", Applied)...) },
+			func(t *testing.T, dir string) {
+				record(t, dir, "run2", false, begun, historyEntries("run2", "b", Applied)...)
+			},
 			func(t *testing.T, dir string) {
 				record(t, dir, "run3", true, entry{Intent: "v1", Of: "run2"}, start("a")...)
 			},

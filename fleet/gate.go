@@ -53,8 +53,8 @@ const (
 	gateQuick    = 20 * time.Second
 )
 
-// gated is the state of a gate during a run.
-type gated struct {
+// gateRun is the state of a gate during a run.
+type gateRun struct {
 	opts *Gate
 	Reader
 	workers  int
@@ -68,11 +68,11 @@ type gated struct {
 }
 
 // newGated returns the gate of a run; nil if no wave has to pass one.
-func (r *run) newGated(waves []Wave) *gated {
-	if r.Gate == nil || r.Gate.Mode == GateOff || !slices.ContainsFunc(waves, Wave.gated) {
+func (r *run) newGated(waves []Wave) *gateRun {
+	if r.Gate == nil || r.Gate.Mode == GateOff || !slices.ContainsFunc(waves, Wave.needsGate) {
 		return nil
 	}
-	g := &gated{opts: r.Gate, workers: r.Workers, progress: r.Progress}
+	g := &gateRun{opts: r.Gate, workers: r.Workers, progress: r.Progress}
 	g.Reader = Reader{Fabric: r.Gate.Fabric, Access: r.Gate.Access, Counters: true}
 	return g
 }
@@ -85,22 +85,22 @@ func (o RunOptions) gateMode() GateMode {
 	return o.Gate.Mode
 }
 
-func (g *gated) scaled(d time.Duration) time.Duration {
+func (g *gateRun) scaled(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * cmp.Or(g.Access.Scale, 1))
 }
 
-// hold returns how long it may take from the first write to a device until it is confirmed. A
+// holdTime returns how long it may take from the first write to a device until it is confirmed. A
 // device's own rollback timer must be longer.
-func (g *gated) hold(w Wave) time.Duration {
+func (g *gateRun) holdTime(w Wave) time.Duration {
 	if g == nil {
 		return 0
 	}
-	return g.scaled(gateSettle+g.soak(w)+gateQuick) + time.Duration(4*w.Seconds)*time.Second + 5*time.Minute
+	return g.scaled(gateSettle+g.soakTime(w)+gateQuick) + time.Duration(4*w.Seconds)*time.Second + 5*time.Minute
 }
 
-func (g *gated) soak(w Wave) time.Duration { return soak(w, g.opts.Mode) }
+func (g *gateRun) soakTime(w Wave) time.Duration { return soakTime(w, g.opts.Mode) }
 
-func soak(w Wave, mode GateMode) time.Duration {
+func soakTime(w Wave, mode GateMode) time.Duration {
 	switch {
 	case mode == GateQuick:
 		return gateQuick
@@ -110,16 +110,16 @@ func soak(w Wave, mode GateMode) time.Duration {
 	return gateSoak
 }
 
-// gated reports whether a wave must pass a gate. Every wave that changes a device must: all
+// needsGate reports whether a wave must pass a gate. Every wave that changes a device must: all
 // managed values affect traffic, even those, like ECN, whose write disturbs nothing.
-func (w Wave) gated() bool { return w.Kind != "" }
+func (w Wave) needsGate() bool { return w.Kind != "" }
 
 // GateTime returns how long the gate of a wave takes if everything comes back at once.
 func (w Wave) GateTime(mode GateMode) time.Duration {
-	if mode == GateOff || !w.gated() {
+	if mode == GateOff || !w.needsGate() {
 		return 0
 	}
-	return gateSettle + soak(w, mode)
+	return gateSettle + soakTime(w, mode)
 }
 
 // GateTime returns how long the gates of a rollout take if everything comes back at once.
@@ -135,7 +135,7 @@ func (r *Rollout) GateTime(mode GateMode) (sum time.Duration) {
 
 // surroundings returns the given devices and those that they have links to, except neighbours
 // that cannot be read.
-func (g *gated) surroundings(devices ...string) []string {
+func (g *gateRun) surroundings(devices ...string) []string {
 	f := g.Fabric.Fabric()
 	in := map[string]bool{}
 	for _, d := range devices {
@@ -159,24 +159,24 @@ func (g *gated) surroundings(devices ...string) []string {
 	return natural.Keys(out)
 }
 
-// seen is what the gate has read from a device.
-type seen struct {
+// gateReading is what the gate has read from a device.
+type gateReading struct {
 	first Reading // with Gate and Sample
 	// up maps the ports whose link is up to the neighbours that they show.
 	up map[string]string
 }
 
-// look reads devices in parallel. The result lacks devices that cannot be read; the error is
+// readDevices reads devices in parallel. The result lacks devices that cannot be read; the error is
 // that of the first of them.
-func (g *gated) look(ctx context.Context, devices []string) (map[string]seen, error) {
-	out := map[string]seen{}
+func (g *gateRun) readDevices(ctx context.Context, devices []string) (map[string]gateReading, error) {
+	out := map[string]gateReading{}
 	var bad error
-	err := pool.Ordered(ctx, g.workers, devices, func(ctx context.Context, name string) seen {
-		return g.read(ctx, name)
-	}, func(s seen) error {
+	err := pool.Ordered(ctx, g.workers, devices, func(ctx context.Context, name string) gateReading {
+		return g.readDevice(ctx, name)
+	}, func(s gateReading) error {
 		if s.first.Err == nil {
 			if g.base == nil && g.opts.Mode == GateFull { // the baseline
-				lean(s.first.Gate, s.first.Sample)
+				reduceBaseline(s.first.Gate, s.first.Sample)
 			}
 			out[s.first.Device] = s
 		} else {
@@ -187,18 +187,18 @@ func (g *gated) look(ctx context.Context, devices []string) (map[string]seen, er
 	return out, cmp.Or(err, bad)
 }
 
-func (g *gated) read(ctx context.Context, name string) seen {
+func (g *gateRun) readDevice(ctx context.Context, name string) gateReading {
 	f := g.Fabric.Fabric()
-	out := seen{first: Reading{Device: name}, up: map[string]string{}}
+	out := gateReading{first: Reading{Device: name}, up: map[string]string{}}
 	if sw := f.Switch(name); sw != nil {
-		out.first.Err = NewError(name, OpGate, g.on(ctx, sw, func(ctx context.Context, drv drivers.Driver) error {
+		out.first.Err = NewError(name, OpGate, g.withSwitch(ctx, sw, func(ctx context.Context, drv drivers.Driver) error {
 			c, err := configured(ctx, drv)
 			if err != nil {
 				return err
 			}
 			out.first.Gate = validate.GateSwitch(g.Fabric.Device(sw), c.running)
 			if c.seen != nil {
-				out.ports(sw, c.seen)
+				out.recordPorts(sw, c.seen)
 			}
 			out.first.Sample, err = countPorts(ctx, drv, &out.first.Gate)
 			return err
@@ -207,7 +207,7 @@ func (g *gated) read(ctx context.Context, name string) seen {
 	}
 	h := f.Host(name)
 	desired, _ := nic.Desired(f, h)
-	out.first.Err = NewError(name, OpGate, g.onHost(ctx, h, desired, func(ctx context.Context, drv *host.Driver) error {
+	out.first.Err = NewError(name, OpGate, g.withHost(ctx, h, desired, func(ctx context.Context, drv *host.Driver) error {
 		running, err := drv.Running(ctx)
 		if err != nil {
 			return err
@@ -225,9 +225,9 @@ func (g *gated) read(ctx context.Context, name string) seen {
 	return out
 }
 
-// ports records the ports of a switch whose link is up and that the intent does not shut
+// recordPorts records the ports of a switch whose link is up and that the intent does not shut
 // down.
-func (s *seen) ports(sw *intent.Switch, o *drivers.Observation) {
+func (s *gateReading) recordPorts(sw *intent.Switch, o *drivers.Observation) {
 	for _, p := range sw.Ports {
 		st := o.Ports[p.Name]
 		if st == nil || !st.OperUp.Or(false) || p.AdminUp.V != nil && !*p.AdminUp.V {
@@ -242,7 +242,7 @@ func (s *seen) ports(sw *intent.Switch, o *drivers.Observation) {
 }
 
 // baseline measures the window before the first wave, in mode full.
-func (g *gated) baseline(ctx context.Context, waves []Wave) error {
+func (g *gateRun) baseline(ctx context.Context, waves []Wave) error {
 	if g == nil || g.opts.Mode != GateFull {
 		return nil
 	}
@@ -251,51 +251,51 @@ func (g *gated) baseline(ctx context.Context, waves []Wave) error {
 		all = append(all, w.Devices...)
 	}
 	around := g.surroundings(all...)
-	g.say(fmt.Sprintf("baseline: the counters of %s for %s", words.Count(len(around), "device"), spell(g.scaled(gateBaseline))))
-	was, err := g.look(ctx, around)
-	if err := cmp.Or(context.Cause(ctx), g.need(was, err)); err != nil {
+	g.report(fmt.Sprintf("baseline: the counters of %s for %s", words.Count(len(around), "device"), spellDuration(g.scaled(gateBaseline))))
+	was, err := g.readDevices(ctx, around)
+	if err := cmp.Or(context.Cause(ctx), g.errIfNoneRead(was, err)); err != nil {
 		return err
 	}
 	if err := sleep(ctx, g.scaled(gateBaseline)); err != nil {
 		return err
 	}
-	now, err := g.look(ctx, natural.Keys(was))
-	if err := cmp.Or(context.Cause(ctx), g.need(now, err)); err != nil {
+	now, err := g.readDevices(ctx, natural.Keys(was))
+	if err := cmp.Or(context.Cause(ctx), g.errIfNoneRead(now, err)); err != nil {
 		return err
 	}
-	g.base = g.judge(was, now)
+	g.base = g.judgeWindow(was, now)
 	for _, f := range g.base.Findings {
 		if f.Means == gate.Fail {
 			g.known = append(g.known, f)
-			g.say("failed before the change: " + text(f))
+			g.report("failed before the change: " + findingText(f))
 		}
 	}
 	return nil
 }
 
-// lean reduces a baseline, because it covers all devices of the rollout.
-func lean(d gate.Device, s *gate.Sample) {
+// reduceBaseline reduces a baseline, because it covers all devices of the rollout.
+func reduceBaseline(d gate.Device, s *gate.Sample) {
 	if s != nil {
 		gate.Lean(&d, s)
 	}
 }
 
-// need returns err if no device at all could be read.
-func (g *gated) need(was map[string]seen, err error) error {
+// errIfNoneRead returns err if no device at all could be read.
+func (g *gateRun) errIfNoneRead(was map[string]gateReading, err error) error {
 	if len(was) == 0 {
 		return err
 	}
 	return nil
 }
 
-// judge judges the counters between two looks.
-func (g *gated) judge(first, last map[string]seen) *gate.Result {
+// judgeWindow judges the counters between two looks.
+func (g *gateRun) judgeWindow(first, last map[string]gateReading) *gate.Result {
 	var devices []gate.Device
 	var samples []gate.Sample
 	hosts := 0
 	for _, name := range natural.Keys(first) {
 		devices = append(devices, first[name].first.Gate)
-		for _, look := range []map[string]seen{first, last} {
+		for _, look := range []map[string]gateReading{first, last} {
 			if s := look[name].first.Sample; s != nil {
 				samples = append(samples, *s)
 			}
@@ -314,29 +314,29 @@ func (g *gated) judge(first, last map[string]seen) *gate.Result {
 	return gate.Judge(devices, samples, gate.Options{Baseline: g.base, AllHosts: hosts > 0 && hosts == len(f.Hosts), Tiers: validate.Tiers(f)})
 }
 
-// before reads the links and neighbours that must be back after a wave.
-func (g *gated) before(ctx context.Context, w Wave) (map[string]seen, error) {
-	if g == nil || !w.gated() {
+// readBefore reads the links and neighbours that must be back after a wave.
+func (g *gateRun) readBefore(ctx context.Context, w Wave) (map[string]gateReading, error) {
+	if g == nil || !w.needsGate() {
 		return nil, nil
 	}
-	was, err := g.look(ctx, g.surroundings(w.Devices...))
+	was, err := g.readDevices(ctx, g.surroundings(w.Devices...))
 	if err != nil && len(was) > 0 {
-		g.say("not checked: " + oneLine(err))
+		g.report("not checked: " + oneLine(err))
 	}
-	return was, cmp.Or(context.Cause(ctx), g.need(was, err))
+	return was, cmp.Or(context.Cause(ctx), g.errIfNoneRead(was, err))
 }
 
-// pass returns an error of the kind [KindGate] or [KindInconclusive] unless a wave may be
+// checkWave returns an error of the kind [KindGate] or [KindInconclusive] unless a wave may be
 // confirmed. The changes of the wave are in force. The window of a device begins when its
 // links and neighbours are back, or at once if no link went down.
-func (g *gated) pass(ctx context.Context, w Wave, was map[string]seen) error {
+func (g *gateRun) checkWave(ctx context.Context, w Wave, was map[string]gateReading) error {
 	if was == nil {
 		return nil
 	}
-	settle, soak := g.scaled(gateSettle), g.scaled(g.soak(w))
+	settle, soak := g.scaled(gateSettle), g.scaled(g.soakTime(w))
 	end := time.Now().Add(settle + soak)
-	g.say(fmt.Sprintf("links, neighbours and counters of %s for %s", words.Count(len(was), "device"), spell(settle+soak)))
-	now, err := g.back(ctx, was, settle)
+	g.report(fmt.Sprintf("links, neighbours and counters of %s for %s", words.Count(len(was), "device"), spellDuration(settle+soak)))
+	now, err := g.waitForLinks(ctx, was, settle)
 	if err != nil {
 		return err
 	}
@@ -344,39 +344,39 @@ func (g *gated) pass(ctx context.Context, w Wave, was map[string]seen) error {
 		return err
 	}
 	// Compare once more: a link may go down again, and LLDP shows lost neighbours for a while.
-	last, err := g.look(ctx, natural.Keys(was))
-	if err := cmp.Or(context.Cause(ctx), missing(was, last, err)); err != nil {
+	last, err := g.readDevices(ctx, natural.Keys(was))
+	if err := cmp.Or(context.Cause(ctx), firstMissing(was, last, err)); err != nil {
 		return err
 	}
-	if err := g.verdict(ctx, g.judge(now, last)); err != nil {
+	if err := g.checkFindings(ctx, g.judgeWindow(now, last)); err != nil {
 		return err
 	}
 	unread := slices.DeleteFunc(g.surroundings(w.Devices...), func(name string) bool { _, ok := was[name]; return ok })
 	if len(unread) > 0 {
-		g.say("not read, so not checked: " + natural.Fold(unread))
+		g.report("not read, so not checked: " + natural.Fold(unread))
 	}
 	return nil
 }
 
-// back waits until every link that was up before is up again with the same neighbours, for as
+// waitForLinks waits until every link that was up before is up again with the same neighbours, for as
 // long as a fabric may take to settle. It returns what each device showed when its own links
 // were back.
-func (g *gated) back(ctx context.Context, was map[string]seen, settle time.Duration) (map[string]seen, error) {
+func (g *gateRun) waitForLinks(ctx context.Context, was map[string]gateReading, settle time.Duration) (map[string]gateReading, error) {
 	// The links of a switch come up one after another, and LLDP sends every 30 s.
 	deadline := time.Now().Add(max(settle, time.Second) + g.scaled(time.Minute))
-	out, left := map[string]seen{}, maps.Clone(was)
+	out, left := map[string]gateReading{}, maps.Clone(was)
 	for {
-		now, err := g.look(ctx, natural.Keys(left))
+		now, err := g.readDevices(ctx, natural.Keys(left))
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
 		for name, s := range now {
-			if s.lacks(left[name]) == "" {
+			if s.lostSince(left[name]) == "" {
 				out[name] = s
 				delete(left, name)
 			}
 		}
-		missing := missing(left, now, err)
+		missing := firstMissing(left, now, err)
 		switch {
 		case missing == nil:
 			return out, nil
@@ -389,12 +389,12 @@ func (g *gated) back(ctx context.Context, was map[string]seen, settle time.Durat
 	}
 }
 
-// missing returns an error about the first link, neighbour or device that was there before
+// firstMissing returns an error about the first link, neighbour or device that was there before
 // and is not now; nil if nothing is missing. unread is the error of reading the devices.
-func missing(was, now map[string]seen, unread error) error {
+func firstMissing(was, now map[string]gateReading, unread error) error {
 	for _, name := range natural.Keys(was) {
 		is, ok := now[name]
-		lacks := is.lacks(was[name])
+		lacks := is.lostSince(was[name])
 		if !ok {
 			lacks = fmt.Sprintf("%s could be read before the change and cannot now: %v", name, unread)
 		}
@@ -405,9 +405,9 @@ func missing(was, now map[string]seen, unread error) error {
 	return nil
 }
 
-// lacks describes the first link or neighbour that a device showed before and does not show
+// lostSince describes the first link or neighbour that a device showed before and does not show
 // now; "" for none.
-func (s seen) lacks(was seen) string {
+func (s gateReading) lostSince(was gateReading) string {
 	name := was.first.Device
 	for _, port := range natural.Keys(was.up) {
 		near, up := s.up[port]
@@ -421,25 +421,25 @@ func (s seen) lacks(was seen) string {
 	return ""
 }
 
-// caused reports whether the wave caused a failure: the baseline does not show it, or shows
+// causedByWave reports whether the wave caused a failure: the baseline does not show it, or shows
 // less of it.
-func (g *gated) caused(f gate.Finding) bool {
+func (g *gateRun) causedByWave(f gate.Finding) bool {
 	i := slices.IndexFunc(g.known, f.Same)
 	return i < 0 || f.Worse(g.known[i])
 }
 
-// verdict returns an error unless the findings of a window let the wave pass. It ignores
+// checkFindings returns an error unless the findings of a window let the wave pass. It ignores
 // failures that the baseline shows too.
-func (g *gated) verdict(ctx context.Context, res *gate.Result) error {
+func (g *gateRun) checkFindings(ctx context.Context, res *gate.Result) error {
 	var fails, open []gate.Finding
 	for _, f := range res.Findings {
 		switch {
-		case f.Means == gate.Fail && g.caused(f):
+		case f.Means == gate.Fail && g.causedByWave(f):
 			fails = append(fails, f)
 		case f.Means == gate.Inconclusive:
 			open = append(open, f)
 		case f.Means == gate.Warn:
-			g.say("warning: " + text(f))
+			g.report("warning: " + findingText(f))
 		}
 	}
 	passed := "passed"
@@ -449,41 +449,41 @@ func (g *gated) verdict(ctx context.Context, res *gate.Result) error {
 	g.passed = len(fails)+len(open) == 0 || len(fails) == 0 && g.opts.Mode == GateQuick
 	switch {
 	case len(fails) > 0:
-		why := text(fails[0]) + more(len(fails)-1)
+		why := findingText(fails[0]) + andMore(len(fails)-1)
 		if i := slices.IndexFunc(g.known, fails[0].Same); i >= 0 {
-			why += fmt.Sprintf("; in the baseline it was %d in %s", g.known[i].Count, spell(g.known[i].Span))
+			why += fmt.Sprintf("; in the baseline it was %d in %s", g.known[i].Count, spellDuration(g.known[i].Span))
 		}
 		return errorAs("", OpGate, KindGate, errors.New(why))
 	case len(open) > 0 && g.opts.Mode == GateQuick:
-		g.say(passed + "; not all was counted: " + text(open[0]) + more(len(open)-1))
+		g.report(passed + "; not all was counted: " + findingText(open[0]) + andMore(len(open)-1))
 		return nil
 	case len(open) == 0:
-		g.say(passed)
+		g.report(passed)
 		return nil
 	}
-	why := text(open[0]) + more(len(open)-1)
+	why := findingText(open[0]) + andMore(len(open)-1)
 	if g.opts.Ask != nil {
 		return g.opts.Ask(ctx, why)
 	}
 	return errorAs("", OpGate, KindInconclusive, fmt.Errorf("not enough counters to call it a pass: %s", why))
 }
 
-func (g *gated) say(what string) {
+func (g *gateRun) report(what string) {
 	g.progress.report(Event{Kind: GateSays, Phase: Writing, Text: what})
 }
 
-func text(f gate.Finding) string {
+func findingText(f gate.Finding) string {
 	return strings.Join(strings.Fields(f.Device+" "+f.Port+": "+f.What), " ") + " (" + f.ID + ")"
 }
 
-func more(n int) string {
+func andMore(n int) string {
 	if n == 0 {
 		return ""
 	}
 	return fmt.Sprintf(", and %d more", n)
 }
 
-func spell(d time.Duration) string { return drivers.Spell(d.Round(time.Millisecond)) }
+func spellDuration(d time.Duration) string { return drivers.Spell(d.Round(time.Millisecond)) }
 
 // sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
@@ -497,9 +497,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// thresholds reports whether a plan changes settings whose effect shows only under load: ECN,
+// changesThresholds reports whether a plan changes settings whose effect shows only under load: ECN,
 // alpha, headroom, or such settings of a NIC.
-func thresholds(d *DevicePlan) bool {
+func changesThresholds(d *DevicePlan) bool {
 	return slices.ContainsFunc(d.Changes, func(g Group) bool {
 		switch g.Field.Kind {
 		case qos.KindECN, qos.KindHeadroom, qos.KindHeadroomModel, qos.KindGroupBuffer, qos.KindQueueBuffer:

@@ -44,11 +44,11 @@ func TestGateVerdict(t *testing.T) {
 		"not counted by a quick gate":        {GateQuick, nil, []gate.Finding{open}, false, "", true},
 	} {
 		var said []string
-		g := &gated{opts: &Gate{Mode: tt.mode}, known: tt.known, progress: func(e Event) { said = append(said, e.Text) }}
+		g := &gateRun{opts: &Gate{Mode: tt.mode}, known: tt.known, progress: func(e Event) { said = append(said, e.Text) }}
 		if tt.ask {
 			g.opts.Ask = func(context.Context, string) error { return nil }
 		}
-		err := g.verdict(t.Context(), &gate.Result{Findings: tt.found})
+		err := g.checkFindings(t.Context(), &gate.Result{Findings: tt.found})
 		var got *Error
 		if errors.As(err, &got); (err == nil) != (tt.kind == "") || err != nil && got.Kind != tt.kind {
 			t.Errorf("%s: %v, want %q", name, err, tt.kind)
@@ -86,7 +86,7 @@ func TestEveryWaveHasAGate(t *testing.T) {
 func TestThresholdsOfNICs(t *testing.T) {
 	for field, want := range map[string]bool{nic.FieldECN: true, nic.FieldDCQCN + "[rp_ai_rate]": true, nic.FieldBuffers: true, nic.FieldMTU: false} {
 		d := &DevicePlan{Changes: []Group{{Change: qos.Change{Field: qos.NIC(field)}}}}
-		if got := thresholds(d); got != want {
+		if got := changesThresholds(d); got != want {
 			t.Errorf("%s: %v", field, got)
 		}
 	}

@@ -143,7 +143,7 @@ func readPast(s store.Store, id store.ID) (p *Past, bad error) {
 			}
 		}
 		if err == nil {
-			p.take(e, line, rec.At)
+			p.addEntry(e, line, rec.At)
 		} else if bad == nil && !errors.Is(err, store.ErrCutOff) {
 			bad = err
 		}
@@ -210,7 +210,7 @@ func (p *Past) CutOff() string {
 	return text
 }
 
-func (p *Past) take(rec entry, line int, at int64) {
+func (p *Past) addEntry(rec entry, line int, at int64) {
 	p.last = rec.Time
 	switch rec.Event {
 	case "begin":
@@ -422,11 +422,11 @@ func (h *History) left(device string) leftover {
 	return left
 }
 
-// on returns what is left on the device that answers: nothing if the run that was cut off
+// onUnit returns what is left on the device that answers: nothing if the run that was cut off
 // worked on a different unit.
-func (l leftover) on(device string, f drivers.Facts) leftover {
+func (l leftover) onUnit(device string, f drivers.Facts) leftover {
 	if l.CutOff != nil {
-		if d, _ := l.CutOff.device(device); d.isOther(f.Unit) != nil {
+		if d, _ := l.CutOff.device(device); d.checkUnit(f.Unit) != nil {
 			return leftover{Down: map[string]string{}}
 		}
 	}

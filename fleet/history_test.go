@@ -451,7 +451,7 @@ func TestRecordsBelongToTheirDevice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if left := h.left("leaf1").on("leaf1", drivers.Facts{Unit: drivers.UnitOf(c.now, "")}); (left.CutOff == nil) != (c.want == Refused) || (len(left.Down) == 0) != (c.want == Refused) {
+		if left := h.left("leaf1").onUnit("leaf1", drivers.Facts{Unit: drivers.UnitOf(c.now, "")}); (left.CutOff == nil) != (c.want == Refused) || (len(left.Down) == 0) != (c.want == Refused) {
 			t.Errorf("%q, now %q: left %+v", c.then, c.now, left)
 		}
 		u, err := Find(t.Context(), devices, FindOptions{Store: store.Dir(dir)})

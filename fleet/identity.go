@@ -13,12 +13,12 @@ import (
 // shows and what an earlier run recorded. A nil History has no records.
 func (h *History) evidence(device string, drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot) validate.Evidence {
 	e := validate.Evidence{Identity: drivers.IdentityOf(drv, f, snap)}
-	e.Recorded, e.Run = h.unit(device)
+	e.Recorded, e.Run = h.unitOf(device)
 	return e
 }
 
-// unit returns the unit that the newest run on a device recorded, and the ID of that run.
-func (h *History) unit(device string) (drivers.Unit, string) {
+// unitOf returns the unit that the newest run on a device recorded, and the ID of that run.
+func (h *History) unitOf(device string) (drivers.Unit, string) {
 	if h == nil {
 		return drivers.Unit{}, ""
 	}
@@ -89,17 +89,17 @@ func (r *run) identify(ctx context.Context, drv drivers.Driver, f drivers.Facts,
 	return e.Unit, r.audit.accept(dev.Name, what, e.Unit)
 }
 
-// isOther returns an error if the device that answers is not the one that the run worked on.
-func (d PastDevice) isOther(u drivers.Unit) error {
-	if what := otherUnit("run "+d.of.ID, d.unit, u); what != "" {
+// checkUnit returns an error if the device that answers is not the one that the run worked on.
+func (d PastDevice) checkUnit(u drivers.Unit) error {
+	if what := describeUnitMismatch("run "+d.of.ID, d.unit, u); what != "" {
 		return refuseMistaken(d.Name, what)
 	}
 	return nil
 }
 
-// otherUnit explains that a record is for a different device than the one that answers. It
+// describeUnitMismatch explains that a record is for a different device than the one that answers. It
 // returns "" if they are the same or if that is unknown.
-func otherUnit(record string, of, now drivers.Unit) string {
+func describeUnitMismatch(record string, of, now drivers.Unit) string {
 	if !now.Other(of) {
 		return ""
 	}

@@ -114,10 +114,10 @@ func Import(ctx context.Context, s *Sources, a *Access, o ImportOptions) (*Impor
 		return out, err
 	}
 	if s.Known != nil {
-		res.LeftOut = append(res.LeftOut, notTaken(s.Known, res.Fabric)...)
+		res.LeftOut = append(res.LeftOut, settingsNotImported(s.Known, res.Fabric)...)
 	}
 	res.Contradictions = append(found, res.Contradictions...)
-	s.remark(res)
+	s.addInventoryNotes(res)
 	out.Result = res
 	changes := map[string][]qos.Change{}
 	for _, name := range natural.Keys(plans) {
@@ -167,7 +167,7 @@ func (s *Source) read(ctx context.Context, r *Reader) (imported, error) {
 		err := s.readFile(ctx, &out)
 		return out, err
 	}
-	err := r.on(ctx, s.sw, func(ctx context.Context, drv drivers.Driver) error {
+	err := r.withSwitch(ctx, s.sw, func(ctx context.Context, drv drivers.Driver) error {
 		c, err := configured(ctx, drv)
 		if err != nil {
 			return err
@@ -180,7 +180,7 @@ func (s *Source) read(ctx context.Context, r *Reader) (imported, error) {
 		}
 		switch {
 		case c.seen != nil:
-			linked(&out.sw, c.seen)
+			addNeighbors(&out.sw, c.seen)
 		case c.unseen != nil:
 			out.doubt = fmt.Sprintf("the state of its links and neighbours could not be read: %v", c.unseen)
 		}
@@ -189,8 +189,8 @@ func (s *Source) read(ctx context.Context, r *Reader) (imported, error) {
 	return out, err
 }
 
-// linked adds the neighbours and port aliases that the switch shows.
-func linked(sw *derive.Switch, o *drivers.Observation) {
+// addNeighbors adds the neighbours and port aliases that the switch shows.
+func addNeighbors(sw *derive.Switch, o *drivers.Observation) {
 	sw.Neighbors, sw.Aliases = map[string][]qos.Neighbor{}, map[string]string{}
 	for name, p := range o.Ports {
 		if len(p.Neighbors) > 0 {

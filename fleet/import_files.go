@@ -127,7 +127,7 @@ func readConfig(os, first string, more ...string) (c savedConfig, err error) {
 		return c, nil
 	}
 	if bytes.HasPrefix(bytes.TrimSpace(texts[0]), []byte("{")) {
-		c.text, err = merged(c.files, texts)
+		c.text, err = mergeTexts(c.files, texts)
 		return c, err
 	}
 	for i, text := range texts {
@@ -135,15 +135,15 @@ func readConfig(os, first string, more ...string) (c savedConfig, err error) {
 			c.begins = append(c.begins, bytes.Count(c.text, []byte("\n")))
 		}
 		if i < len(texts)-1 {
-			text = endless(text)
+			text = withoutEndLine(text)
 		}
 		c.text = append(append(c.text, text...), '\n')
 	}
 	return c, nil
 }
 
-// endless removes the line "end" from the end of a configuration.
-func endless(text []byte) []byte {
+// withoutEndLine removes the line "end" from the end of a configuration.
+func withoutEndLine(text []byte) []byte {
 	t := bytes.TrimRight(text, " \t\n")
 	if bytes.HasSuffix(t, []byte("\nend")) {
 		return append(bytes.Clone(t[:len(t)-len("end")]), "!\n"...)
@@ -151,10 +151,10 @@ func endless(text []byte) []byte {
 	return text
 }
 
-// merged merges the rows of later files into those of earlier ones, field by field, as
+// mergeTexts merges the rows of later files into those of earlier ones, field by field, as
 // "config load" and "sonic-cfggen -j A -j B" do. A table of a golden configuration replaces
 // the whole table, as "config override-config-table" does (sonic-utilities config/main.py).
-func merged(files []string, texts [][]byte) ([]byte, error) {
+func mergeTexts(files []string, texts [][]byte) ([]byte, error) {
 	out := map[string]json.RawMessage{}
 	for i, text := range texts {
 		var tables map[string]json.RawMessage
@@ -164,7 +164,7 @@ func merged(files []string, texts [][]byte) ([]byte, error) {
 		golden := strings.HasPrefix(filepath.Base(files[i]), "golden_config")
 		for name, table := range tables {
 			if was, ok := out[name]; ok && !golden {
-				table = mergedObjects(was, table, 2)
+				table = mergeObjects(was, table, 2)
 			}
 			out[name] = table
 		}
@@ -176,16 +176,16 @@ func merged(files []string, texts [][]byte) ([]byte, error) {
 	return text, nil
 }
 
-// mergedObjects merges the members of JSON object b into a, recursively down to depth. Values
+// mergeObjects merges the members of JSON object b into a, recursively down to depth. Values
 // that are not objects are replaced.
-func mergedObjects(a, b json.RawMessage, depth int) json.RawMessage {
+func mergeObjects(a, b json.RawMessage, depth int) json.RawMessage {
 	var x, y map[string]json.RawMessage
 	if depth == 0 || json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil || x == nil {
 		return b
 	}
 	for k, v := range y {
 		if was, ok := x[k]; ok {
-			v = mergedObjects(was, v, depth-1)
+			v = mergeObjects(was, v, depth-1)
 		}
 		x[k] = v
 	}

@@ -113,9 +113,9 @@ func inventoryFiles(paths []string) (out []string, err error) {
 	return out, nil
 }
 
-// recorded adds the hosts and cables of an inventory, and returns its selected switches that
+// addInventory adds the hosts and cables of an inventory, and returns its selected switches that
 // are not in the intent given with -f.
-func (s *Sources) recorded(o SourceOptions, inv *inventory.Inventory) ([]*intent.Switch, error) {
+func (s *Sources) addInventory(o SourceOptions, inv *inventory.Inventory) ([]*intent.Switch, error) {
 	s.inventory = inv
 	var b strings.Builder
 	head := "apiVersion: roce-fabric/v1\nkind: Fabric\nname: imported\nswitches:\n"
@@ -171,9 +171,9 @@ func (s *Sources) recorded(o SourceOptions, inv *inventory.Inventory) ([]*intent
 	return list, nil
 }
 
-// place assigns each source its switch in the inventory. With offline, a switch without a file
+// assignRecords assigns each source its switch in the inventory. With offline, a switch without a file
 // is not read.
-func (s *Sources) place(offline bool) {
+func (s *Sources) assignRecords(offline bool) {
 	by := map[string]*inventory.Switch{}
 	if s.inventory != nil {
 		for i := range s.inventory.Switches {
@@ -240,8 +240,8 @@ func (s *Source) compare(sw *derive.Switch) (out []derive.Contradiction) {
 	return out
 }
 
-// remark adds the notes of the inventory to the result.
-func (s *Sources) remark(res *derive.Result) {
+// addInventoryNotes adds the notes of the inventory to the result.
+func (s *Sources) addInventoryNotes(res *derive.Result) {
 	if s.inventory == nil {
 		return
 	}

@@ -16,10 +16,10 @@ type left struct{ gone, other map[string]bool }
 
 func newLeft() left { return left{map[string]bool{}, map[string]bool{}} }
 
-// notTaken lists the settings of the fabric and of the imported switches that are in the
+// settingsNotImported lists the settings of the fabric and of the imported switches that are in the
 // intent given with -f but not in the imported one, because no switch reports them. Devices,
 // links and class names are taken from the intent given with -f and are not listed.
-func notTaken(known, made *intent.Fabric) []derive.Note {
+func settingsNotImported(known, made *intent.Fabric) []derive.Note {
 	r := known.Routing
 	whole := newLeft()
 	whole.settings(known.Settings, made.Settings)
@@ -113,19 +113,19 @@ func leftOfSwitch(was, is *intent.Switch) left {
 // settings adds the settings that no switch holds and that differ: they apply to hosts or
 // to checks.
 func (l left) settings(was, is *intent.Settings) {
-	leave(l, "mtu.host", was.MTU.Host, is.MTU.Host)
-	leave(l, "mtu.rdma", was.MTU.RDMA, is.MTU.RDMA)
+	noteDifference(l, "mtu.host", was.MTU.Host, is.MTU.Host)
+	noteDifference(l, "mtu.rdma", was.MTU.RDMA, is.MTU.RDMA)
 	b, c := &was.Buffers, &is.Buffers
-	leave(l, "buffers.minLosslessPacket", b.MinLosslessPacket, c.MinLosslessPacket)
-	leave(l, "buffers.overSubscription", b.OverSubscription, c.OverSubscription)
-	leave(l, "buffers.fanIn", b.FanIn, c.FanIn)
-	leave(l, "buffers.fanOut", b.FanOut, c.FanOut)
-	leave(l, "buffers.pauseResponse", b.PauseResponse, c.PauseResponse)
-	leave(l, "buffers.headroom", b.Headroom, c.Headroom)
+	noteDifference(l, "buffers.minLosslessPacket", b.MinLosslessPacket, c.MinLosslessPacket)
+	noteDifference(l, "buffers.overSubscription", b.OverSubscription, c.OverSubscription)
+	noteDifference(l, "buffers.fanIn", b.FanIn, c.FanIn)
+	noteDifference(l, "buffers.fanOut", b.FanOut, c.FanOut)
+	noteDifference(l, "buffers.pauseResponse", b.PauseResponse, c.PauseResponse)
+	noteDifference(l, "buffers.headroom", b.Headroom, c.Headroom)
 }
 
-// leave adds a setting that was stated and now differs.
-func leave[T comparable](l left, key string, was, is intent.Value[T]) {
+// noteDifference adds a setting that was stated and now differs.
+func noteDifference[T comparable](l left, key string, was, is intent.Value[T]) {
 	switch {
 	case was.IsDefault() || was.V == is.V:
 	case is.IsDefault():

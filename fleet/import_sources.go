@@ -199,7 +199,7 @@ func FindSources(ctx context.Context, o SourceOptions) (*Sources, error) {
 		return nil, err
 	}
 	if inv != nil {
-		listed, err := s.recorded(o, inv)
+		listed, err := s.addInventory(o, inv)
 		if err != nil {
 			return nil, err
 		}
@@ -231,7 +231,7 @@ func FindSources(ctx context.Context, o SourceOptions) (*Sources, error) {
 		return nil, Wrong("", "name switches with --device, --config, --inventory or -f; see roce-fabric import --help", "there is nothing to import")
 	}
 	s.name = cmp.Or(s.name, "imported")
-	s.place(o.Offline)
+	s.assignRecords(o.Offline)
 	return s, nil
 }
 

@@ -12,11 +12,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// ready returns an error, before the first write to a device, unless the device has put its
+// checkReady returns an error, before the first write to a device, unless the device has put its
 // current configuration in force. stops decides which values must be in force; sure tells it
 // that the device's daemons are known to run. blind reports that the device does not show
 // what is in force.
-func (r *run) ready(ctx context.Context, drv drivers.Driver, snap *drivers.Snapshot, t *task, stops func(m drivers.Mismatch, sure bool) bool) (blind bool, err error) {
+func (r *run) checkReady(ctx context.Context, drv drivers.Driver, snap *drivers.Snapshot, t *task, stops func(m drivers.Mismatch, sure bool) bool) (blind bool, err error) {
 	sure := true
 	if d, ok := drv.(drivers.Readier); ok {
 		if sure, err = d.Ready(ctx); err != nil {
@@ -30,8 +30,8 @@ func (r *run) ready(ctx context.Context, drv drivers.Driver, snap *drivers.Snaps
 	} else { // a host: the state that was read is the one in force
 		stops = func(drivers.Mismatch, bool) bool { return false }
 	}
-	err = r.await(ctx, func() error {
-		unseen, err := compare(ctx, drv, want, true, func(m drivers.Mismatch) bool { return stops(m, sure) })
+	err = r.poll(ctx, func() error {
+		unseen, err := compareInForce(ctx, drv, want, true, func(m drivers.Mismatch) bool { return stops(m, sure) })
 		blind = errors.Is(unseen, drivers.ErrNoState)
 		return err
 	})
@@ -41,22 +41,22 @@ func (r *run) ready(ctx context.Context, drv drivers.Driver, snap *drivers.Snaps
 	return blind, err
 }
 
-// waits reports whether a value that is configured but not in force must stop a run before
+// mustBeInForce reports whether a value that is configured but not in force must stop a run before
 // its first step. On a port that the run does not change it must, because the run would fail
 // at the end. On other ports the run may fix the value; there it stops the run only if the
 // daemons are not known to run and the value is not a binding of a queue or priority group.
-func (t *task) waits(m drivers.Mismatch, sure bool) bool {
+func (t *task) mustBeInForce(m drivers.Mismatch, sure bool) bool {
 	if touched, _ := t.changes(m); touched {
 		of := m.Field.Kind.Of()
-		return !sure && t.concerns(m) && of != qos.OfQueue && of != qos.OfGroup
+		return !sure && t.isResponsibleFor(m) && of != qos.OfQueue && of != qos.OfGroup
 	}
 	want, ok := t.desired.(*qos.Device)
 	return ok && want.Holds(m.Port, m.Field)
 }
 
-// concerns reports whether a run is responsible for a value: on the ports that it changes, the
+// isResponsibleFor reports whether a run is responsible for a value: on the ports that it changes, the
 // values that it changes and those that the intent manages.
-func (t *task) concerns(m drivers.Mismatch) bool {
+func (t *task) isResponsibleFor(m drivers.Mismatch) bool {
 	touched, changed := t.changes(m)
 	want, ok := t.desired.(*qos.Device)
 	return touched && (changed || ok && want.Holds(m.Port, m.Field))
@@ -74,12 +74,12 @@ func (t *task) changes(m drivers.Mismatch) (port, value bool) {
 	return port, value
 }
 
-// lasts reads a device once more after it has saved. It returns an error unless the
+// verifyAfterSave reads a device once more after it has saved. It returns an error unless the
 // configuration of the run (if undone: the one from before the run) is running, saved and in
 // force. Between the last read and the save the device may have restarted, or someone may
 // have loaded another configuration. Every run ends with this check, on every system.
-func (r *run) lasts(ctx context.Context, p *pending, undone bool) error {
-	saved, err := p.saved(ctx)
+func (r *run) verifyAfterSave(ctx context.Context, p *pending, undone bool) error {
+	saved, err := p.readStartup(ctx)
 	if err != nil {
 		return err
 	}
@@ -87,14 +87,14 @@ func (r *run) lasts(ctx context.Context, p *pending, undone bool) error {
 		if _, _, err := r.verify(ctx, p.drv, p.facts, p.task, p.blind); err != nil {
 			return err
 		}
-		return p.starts(ctx, saved)
+		return p.checkStartup(ctx, saved)
 	}
 	snap, err := p.drv.Read(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: read back: %w", drivers.ErrPartial, err)
 	}
 	for name, s := range map[string]*drivers.Snapshot{"running": snap, "saved": saved} {
-		if ok, err := p.undone(s); err != nil {
+		if ok, err := p.isUndone(s); err != nil {
 			return err
 		} else if !ok {
 			return fmt.Errorf("%w: the %s configuration is not the one from before the run: the device restarted before it saved, or another user loaded a configuration", drivers.ErrPartial, name)
@@ -104,16 +104,16 @@ func (r *run) lasts(ctx context.Context, p *pending, undone bool) error {
 	if err != nil {
 		return nil // a host: the state that was read is the one in force
 	}
-	return r.await(ctx, func() error {
-		if _, err := compare(ctx, p.drv, running, p.blind, p.concerns); err != nil {
+	return r.poll(ctx, func() error {
+		if _, err := compareInForce(ctx, p.drv, running, p.blind, p.isResponsibleFor); err != nil {
 			return fmt.Errorf("%w: the configuration is the one from before the run, and %w", drivers.ErrPartial, err)
 		}
 		return nil
 	})
 }
 
-// saved reads the saved configuration of a device; nil if the device does not show one.
-func (p *pending) saved(ctx context.Context) (*drivers.Snapshot, error) {
+// readStartup reads the saved configuration of a device; nil if the device does not show one.
+func (p *pending) readStartup(ctx context.Context) (*drivers.Snapshot, error) {
 	s, ok := p.drv.(drivers.Starter)
 	if !ok {
 		return nil, nil
@@ -128,9 +128,9 @@ func (p *pending) saved(ctx context.Context) (*drivers.Snapshot, error) {
 	return snap, nil
 }
 
-// undone reports whether a configuration contains nothing of what the run wrote. It returns
+// isUndone reports whether a configuration contains nothing of what the run wrote. It returns
 // true for a nil snapshot.
-func (p *pending) undone(snap *drivers.Snapshot) (bool, error) {
+func (p *pending) isUndone(snap *drivers.Snapshot) (bool, error) {
 	s, ok := p.drv.(drivers.Starter)
 	if !ok || snap == nil {
 		return true, nil
@@ -138,9 +138,9 @@ func (p *pending) undone(snap *drivers.Snapshot) (bool, error) {
 	return s.Undone(snap, p.token)
 }
 
-// starts returns an error if the saved configuration differs from the intent in a value in
+// checkStartup returns an error if the saved configuration differs from the intent in a value in
 // which the running configuration does not.
-func (p *pending) starts(ctx context.Context, saved *drivers.Snapshot) error {
+func (p *pending) checkStartup(ctx context.Context, saved *drivers.Snapshot) error {
 	want, ok := p.desired.(*qos.Device)
 	if saved == nil || !ok {
 		return nil
@@ -172,8 +172,8 @@ func (p *pending) starts(ctx context.Context, saved *drivers.Snapshot) error {
 // show what its daemons have applied, or nil. blind tells that the device did not show it
 // before the change either.
 func (r *run) verify(ctx context.Context, drv drivers.Driver, f drivers.Facts, t task, blind bool) (now *drivers.Steps, unseen, err error) {
-	err = r.await(ctx, func() (err error) {
-		now, unseen, err = inForce(ctx, drv, f, t, blind)
+	err = r.poll(ctx, func() (err error) {
+		now, unseen, err = checkInForce(ctx, drv, f, t, blind)
 		return err
 	})
 	if err != nil {
@@ -182,8 +182,8 @@ func (r *run) verify(ctx context.Context, drv drivers.Driver, f drivers.Facts, t
 	return now, unseen, nil
 }
 
-// await calls good with [drivers.Poll] until it returns nil, for at most AppliedTimeout.
-func (r *run) await(ctx context.Context, good func() error) error {
+// poll calls good with [drivers.Poll] until it returns nil, for at most AppliedTimeout.
+func (r *run) poll(ctx context.Context, good func() error) error {
 	_, err := drivers.Poll(ctx, 500*time.Millisecond, r.AppliedTimeout, func() (bool, error) {
 		err := good()
 		return err == nil, err
@@ -191,8 +191,8 @@ func (r *run) await(ctx context.Context, good func() error) error {
 	return err
 }
 
-// asRun returns desired in the form in which the device shows its running state.
-func asRun(drv drivers.Driver, snap *drivers.Snapshot, desired drivers.Desired) drivers.Desired {
+// asRunning returns desired in the form in which the device shows its running state.
+func asRunning(drv drivers.Driver, snap *drivers.Snapshot, desired drivers.Desired) drivers.Desired {
 	want, ok := desired.(*qos.Device)
 	if !ok {
 		return desired
@@ -204,7 +204,7 @@ func asRun(drv drivers.Driver, snap *drivers.Snapshot, desired drivers.Desired) 
 	return want.AsRun(running)
 }
 
-func inForce(ctx context.Context, drv drivers.Driver, f drivers.Facts, t task, blind bool) (now *drivers.Steps, unseen, err error) {
+func checkInForce(ctx context.Context, drv drivers.Driver, f drivers.Facts, t task, blind bool) (now *drivers.Steps, unseen, err error) {
 	snap, err := drv.Read(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: read back: %w", drivers.ErrPartial, err)
@@ -218,7 +218,7 @@ func inForce(ctx context.Context, drv drivers.Driver, f drivers.Facts, t task, b
 	if n := len(now.Items); n > 0 {
 		return nil, nil, fmt.Errorf("%w: read back, %d steps are left, first: %s", drivers.ErrPartial, n, now.Items[0].What)
 	}
-	if unseen, err = compare(ctx, drv, asRun(drv, snap, t.desired), blind, nil); err != nil {
+	if unseen, err = compareInForce(ctx, drv, asRunning(drv, snap, t.desired), blind, nil); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", drivers.ErrPartial, err)
 	}
 	return now, unseen, nil
@@ -227,10 +227,10 @@ func inForce(ctx context.Context, drv drivers.Driver, f drivers.Facts, t task, b
 // errNotInForce means that the daemons have not applied a configured value.
 var errNotInForce = errors.New("configured and not in force")
 
-// compare returns an error if a value in force on a device differs from want. counts selects
+// compareInForce returns an error if a value in force on a device differs from want. counts selects
 // the values to compare; nil compares all. unseen is why the device does not show what is in
 // force; with blind, it is also set, instead of an error, if the device has no state to show.
-func compare(ctx context.Context, drv drivers.Driver, want drivers.Desired, blind bool, counts func(drivers.Mismatch) bool) (unseen, err error) {
+func compareInForce(ctx context.Context, drv drivers.Driver, want drivers.Desired, blind bool, counts func(drivers.Mismatch) bool) (unseen, err error) {
 	bad, err := drv.Applied(ctx, want)
 	switch {
 	case errors.Is(err, drivers.ErrUnsupported), blind && errors.Is(err, drivers.ErrNoState):

@@ -78,7 +78,7 @@ func (m *RolloutMaker) leg(from, to *Interim) (out leg) {
 		out.changes = out.changes || a.Sends != b.Sends || !maps.EqualFunc(a.Ports, b.Ports, func(p, q order.Port) bool { return p.Classes == q.Classes })
 		devices = append(devices, &one)
 	}
-	found, _ := m.find(devices, m.fabric.Rollout.Together)
+	found, _ := m.findOrder(devices, m.fabric.Rollout.Together)
 	out.cost = found.Cost
 	return out
 }

@@ -262,7 +262,7 @@ func (j *journal) verify() error {
 func (j *journal) record(out Outcome) error {
 	r := entry{Device: out.Device, Event: string(out.State), Gate: out.Gate, Unit: out.unit}
 	if h, err := j.pastRuns(); err == nil && out.State == Unchanged && !out.unit.Known() {
-		r.Unit, _ = h.unit(out.Device) // the device was not read: copy the earlier record
+		r.Unit, _ = h.unitOf(out.Device) // the device was not read: copy the earlier record
 	}
 	if out.Error != nil {
 		r.Error = out.Error.Text

@@ -130,9 +130,9 @@ type PlanOptions struct {
 	native bool
 }
 
-// explain adds the lines of the intent to the changes of a switch, and notes about settings
+// explainChanges adds the lines of the intent to the changes of a switch, and notes about settings
 // that the intent leaves unchanged.
-func explain(sw *intent.Switch, desired *qos.Device, steps *drivers.Steps) {
+func explainChanges(sw *intent.Switch, desired *qos.Device, steps *drivers.Steps) {
 	for i := range steps.Changes {
 		if c := &steps.Changes[i]; c.Reason == "" {
 			c.Reason = render.Reason(sw, c.Place())
@@ -210,7 +210,7 @@ func Plan(ctx context.Context, devices []Device, o PlanOptions, emit func(*Devic
 	var answered validate.Answered
 	return pool.Ordered(ctx, o.Workers, devices, func(ctx context.Context, dev Device) *DevicePlan {
 		o.Progress.report(Event{Kind: DeviceBegins, Phase: Planning, Device: dev.Name})
-		d, err := one(ctx, dev, o)
+		d, err := planOne(ctx, dev, o)
 		if err != nil {
 			return &DevicePlan{Name: dev.Name, OS: dev.OS, Error: err}
 		}
@@ -229,7 +229,7 @@ func Plan(ctx context.Context, devices []Device, o PlanOptions, emit func(*Devic
 	})
 }
 
-func one(ctx context.Context, dev Device, o PlanOptions) (*DevicePlan, *Error) {
+func planOne(ctx context.Context, dev Device, o PlanOptions) (*DevicePlan, *Error) {
 	drv, err := dev.Open(ctx)
 	if err != nil {
 		return nil, NewError(dev.Name, OpConnect, err)
@@ -247,7 +247,7 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 	if len(past.Down) > 0 {
 		admin = dev.Desired()
 	}
-	past.tell(drv, admin, nil)
+	past.passTo(drv, admin, nil)
 	if past.CutOff != nil {
 		// No timeout here: the driver has its own.
 		if err := o.Progress.settle(ctx, Planning, drv, dev.Name, past); err != nil {
@@ -260,9 +260,9 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 	if err != nil {
 		return nil, NewError(dev.Name, OpRead, err)
 	}
-	if now := past.on(dev.Name, facts); now.CutOff != past.CutOff {
+	if now := past.onUnit(dev.Name, facts); now.CutOff != past.CutOff {
 		past = now
-		past.tell(drv, admin, nil)
+		past.passTo(drv, admin, nil)
 	}
 	snap, err := drv.Read(ctx)
 	if err != nil {
@@ -274,22 +274,22 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 		return nil, NewError(dev.Name, OpPlan, fmt.Errorf("plan: %w", err))
 	}
 	if o.native {
-		d, fault := diffed(drv, dev, snap, steps)
+		d, fault := diffDevice(drv, dev, snap, steps)
 		if fault == nil {
 			e := o.History.evidence(dev.Name, drv, facts, snap)
 			d.identity, d.Mistaken = e.Identity, dev.mistaken(ctx, drv, e)
 		}
 		return d, fault
 	}
-	d := dev.planned(ctx, o.History, drv, facts, snap, desired, steps)
+	d := dev.describePlan(ctx, o.History, drv, facts, snap, desired, steps)
 	if o.History != nil {
 		d.Notes = append(d.Notes, past.notes(d, admin, o.History.busy, o.Fabric.Hash)...)
 	}
 	return d, nil
 }
 
-// planned returns the plan of a device that was just read, without notes from its history.
-func (dev Device) planned(ctx context.Context, past *History, drv drivers.Driver, facts drivers.Facts, snap *drivers.Snapshot, desired drivers.Desired, steps *drivers.Steps) *DevicePlan {
+// describePlan returns the plan of a device that was just read, without notes from its history.
+func (dev Device) describePlan(ctx context.Context, past *History, drv drivers.Driver, facts drivers.Facts, snap *drivers.Snapshot, desired drivers.Desired, steps *drivers.Steps) *DevicePlan {
 	if dev.explain != nil {
 		dev.explain(desired, steps)
 	}

@@ -71,7 +71,7 @@ type PlanFile struct {
 	// maker made the rollout if this process made the plan; nil for a saved plan.
 	maker    *RolloutMaker
 	sum, sig string
-	devices  []planned
+	devices  []planSummary
 	size     int64 // total size of the lines before the trailer
 }
 
@@ -204,7 +204,7 @@ func (b *planBuilder) add(d *DevicePlan) error {
 	l, err := b.line(d)
 	if err == nil {
 		b.devices.Write(l)
-		b.p.devices = append(b.p.devices, d.planned(at, len(l)))
+		b.p.devices = append(b.p.devices, d.summary(at, len(l)))
 	}
 	return err
 }
@@ -245,13 +245,13 @@ func (p *PlanFile) Save(path string, ring *keys.Ring) (err error) {
 
 // device reads the plan of a device from the open file, even if another file is at its path
 // now. It is safe for concurrent use.
-func (p *PlanFile) device(of planned) (*DevicePlan, error) {
+func (p *PlanFile) device(of planSummary) (*DevicePlan, error) {
 	b := make([]byte, of.size)
 	if _, err := p.f.ReadAt(b, of.at); err != nil {
 		return nil, fmt.Errorf("read its plan again: %w", err)
 	}
 	var d DevicePlan
-	if err := strict(b, &d); err != nil || d.Name != of.name {
+	if err := decodeStrictly(b, &d); err != nil || d.Name != of.name {
 		return nil, errors.New("its plan was edited in the file")
 	}
 	return &d, nil
@@ -264,14 +264,14 @@ func (p *PlanFile) scan(r io.Reader) error {
 	bad := func(line int, format string, a ...any) error {
 		return fmt.Errorf("%s:%d: %w: %w", p.path, line, errPlanFile, fmt.Errorf(format, a...))
 	}
-	sc := lines(r, maxLine)
+	sc := lineScanner(r, maxLine)
 	sum, devices := sha256.New(), sha256.New()
 	line, at := 0, int64(0)
 	for sc.Scan() {
 		line++
 		b := sc.Bytes()
 		if line == 1 {
-			if err := strict(b, &p.PlanHeader); err != nil || p.Kind != planKind {
+			if err := decodeStrictly(b, &p.PlanHeader); err != nil || p.Kind != planKind {
 				return bad(line, "the first line is no header of a plan")
 			}
 			if p.Format != planFormat {
@@ -279,7 +279,7 @@ func (p *PlanFile) scan(r io.Reader) error {
 			}
 		} else if bytes.HasPrefix(b, []byte(`{"end":`)) {
 			var t trailer
-			if err := strict(b, &t); err != nil {
+			if err := decodeStrictly(b, &t); err != nil {
 				return bad(line, "%w", err)
 			}
 			if t.Devices != len(p.devices) || t.SHA256 != hex.EncodeToString(sum.Sum(nil)) {
@@ -294,18 +294,18 @@ func (p *PlanFile) scan(r io.Reader) error {
 			p.Digest, p.sum, p.sig, p.SignedBy = p.digest(devices.Sum(nil)), t.SHA256, t.Sig, keys.Fingerprint(t.Sig)
 			return nil
 		} else if bytes.HasPrefix(b, []byte(`{"waves":`)) && p.Rollout == nil {
-			if err := strict(b, &p.Rollout); err != nil {
+			if err := decodeStrictly(b, &p.Rollout); err != nil {
 				return bad(line, "%w", err)
 			}
 		} else {
 			var d DevicePlan
-			if err := strict(b, &d); err != nil {
+			if err := decodeStrictly(b, &d); err != nil {
 				return bad(line, "%w", err)
 			}
 			if d.Error != nil {
 				d.Error.Device = d.Name
 			}
-			p.devices = append(p.devices, d.planned(at, len(b)))
+			p.devices = append(p.devices, d.summary(at, len(b)))
 			devices.Write(b)
 		}
 		sum.Write(b)
@@ -343,8 +343,8 @@ func (p *PlanFile) checkWaves() error {
 	return nil
 }
 
-// lines returns a scanner of lines, with their newlines. most is the maximum size of a line.
-func lines(r io.Reader, most int) *bufio.Scanner {
+// lineScanner returns a scanner of lines, with their newlines. most is the maximum size of a line.
+func lineScanner(r io.Reader, most int) *bufio.Scanner {
 	sc := bufio.NewScanner(r)
 	sc.Buffer(make([]byte, 0, 64<<10), most)
 	sc.Split(func(b []byte, end bool) (int, []byte, error) {
@@ -360,7 +360,7 @@ func lines(r io.Reader, most int) *bufio.Scanner {
 	return sc
 }
 
-func strict(b []byte, v any) error {
+func decodeStrictly(b []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
 	return dec.Decode(v)

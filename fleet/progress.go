@@ -97,10 +97,10 @@ func (p Progress) phase(ph Phase, devices int) (end func()) {
 // a hang.
 const sayEvery = time.Minute
 
-// long reports what is being done on a device, with the reason why unless it is "". Until
+// reportLongWork reports what is being done on a device, with the reason why unless it is "". Until
 // the returned function is called, it also reports each part of the work that the driver
 // announces, and every minute what is still in progress.
-func (p Progress) long(ph Phase, drv drivers.Driver, device, what, why string) (end func()) {
+func (p Progress) reportLongWork(ph Phase, drv drivers.Driver, device, what, why string) (end func()) {
 	if p == nil {
 		return func() {}
 	}

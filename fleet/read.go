@@ -97,13 +97,13 @@ func (r *Reader) Read(ctx context.Context, device string, ends Ends) Reading {
 func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 	out := Reading{Device: sw.Name, Where: sw.Pos.String()}
 	d := r.Fabric.Device(sw)
-	out.Err = NewError(sw.Name, OpRead, r.on(ctx, sw, func(ctx context.Context, drv drivers.Driver) error {
+	out.Err = NewError(sw.Name, OpRead, r.withSwitch(ctx, sw, func(ctx context.Context, drv drivers.Driver) error {
 		h, err := configured(ctx, drv)
 		if err != nil {
 			return err
 		}
 		state := &validate.State{Unknown: h.unknown, Account: h.account, Identity: h.identity, LeftDown: r.History.left(sw.Name).Down}
-		state.Recorded, state.RecordedBy = r.History.unit(sw.Name)
+		state.Recorded, state.RecordedBy = r.History.unitOf(sw.Name)
 		switch {
 		case h.seen != nil:
 			state.Ports = h.seen.Ports
@@ -161,9 +161,9 @@ func countOnce(ctx context.Context, drv drivers.Driver, d *render.Device, h conf
 	return validate.Counted(d.Switch, g, gate.Sample{Device: g.Name, Counters: c})
 }
 
-// on connects to a switch, waits until it has processed the writes of a run that was cut off,
+// withSwitch connects to a switch, waits until it has processed the writes of a run that was cut off,
 // and calls read with a timeout.
-func (r *Reader) on(ctx context.Context, sw *intent.Switch, read func(context.Context, drivers.Driver) error) error {
+func (r *Reader) withSwitch(ctx context.Context, sw *intent.Switch, read func(context.Context, drivers.Driver) error) error {
 	drv, err := r.Access.open(ctx, sw, true)
 	if err != nil {
 		return err
@@ -235,12 +235,12 @@ func (r *Reader) readHost(ctx context.Context, h *intent.Host, ends Ends) Readin
 	out := Reading{Device: h.Name, Where: h.Pos.String()}
 	var desired *nic.Host
 	desired, out.Open = nic.Desired(f, h)
-	out.Err = NewError(h.Name, OpRead, r.onHost(ctx, h, desired, func(ctx context.Context, drv *host.Driver) error {
+	out.Err = NewError(h.Name, OpRead, r.withHost(ctx, h, desired, func(ctx context.Context, drv *host.Driver) error {
 		running, err := drv.Running(ctx)
 		if err != nil {
 			return err
 		}
-		recorded, run := r.History.unit(h.Name)
+		recorded, run := r.History.unitOf(h.Name)
 		out.Findings = append(validate.HostIdentity(f, h, validate.Evidence{Identity: host.Identity(running), Recorded: recorded, Run: run}),
 			validate.Host(f, h, running, desired, ends)...)
 		out.Host = sharedTraits(running, desired)
@@ -253,8 +253,8 @@ func (r *Reader) readHost(ctx context.Context, h *intent.Host, ends Ends) Readin
 	return out
 }
 
-// onHost connects to a host and calls read with a timeout.
-func (r *Reader) onHost(ctx context.Context, h *intent.Host, desired *nic.Host, read func(context.Context, *host.Driver) error) error {
+// withHost connects to a host and calls read with a timeout.
+func (r *Reader) withHost(ctx context.Context, h *intent.Host, desired *nic.Host, read func(context.Context, *host.Driver) error) error {
 	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
 	defer cancel()
 	drv := r.Access.host(r.Fabric.Fabric(), h, desired)
@@ -269,12 +269,12 @@ func (r *Reader) recount(ctx context.Context, first Reading) Reading {
 	f := r.Fabric.Fabric()
 	var err error
 	if sw := f.Switch(first.Device); sw != nil {
-		err = r.on(ctx, sw, func(ctx context.Context, drv drivers.Driver) (err error) {
+		err = r.withSwitch(ctx, sw, func(ctx context.Context, drv drivers.Driver) (err error) {
 			out.Sample, err = countPorts(ctx, drv, &first.Gate)
 			return err
 		})
 	} else {
-		err = r.onHost(ctx, f.Host(first.Device), first.nics, func(ctx context.Context, drv *host.Driver) (err error) {
+		err = r.withHost(ctx, f.Host(first.Device), first.nics, func(ctx context.Context, drv *host.Driver) (err error) {
 			out.Sample, err = countNICs(ctx, drv, first.nics)
 			return err
 		})

@@ -301,9 +301,9 @@ func (r *run) resetParts(ctx context.Context, drv drivers.Driver, dev Device, p 
 		}
 		part := left[0]
 		step := drivers.Step{Via: "agent", What: part.Does}
-		r.step(dev.Name, step, *steps, *steps+len(left))
+		r.noteStep(dev.Name, step, *steps, *steps+len(left))
 		*steps++
-		end := r.Progress.long(Writing, drv, dev.Name, "waiting for it to come back", "")
+		end := r.Progress.reportLongWork(Writing, drv, dev.Name, "waiting for it to come back", "")
 		err := drv.(drivers.Resetter).Reset(ctx, part, drivers.ResetOptions{ID: r.id, Within: back})
 		if end(); err != nil {
 			return left, err
@@ -329,7 +329,7 @@ func (r *run) resetParts(ctx context.Context, drv drivers.Driver, dev Device, p 
 // restore sets again what a reset has lost, unless the device itself has restored it.
 func (r *run) restore(ctx context.Context, drv drivers.Driver, dev Device, plan *drivers.Steps) error {
 	if n := len(plan.Items); n > 0 {
-		r.say(dev.Name, fmt.Sprintf("setting again what the reset has lost, %s", words.Count(n, "request")))
+		r.reportText(dev.Name, fmt.Sprintf("setting again what the reset has lost, %s", words.Count(n, "request")))
 		snap, err := drv.Read(ctx)
 		if err == nil {
 			_, err = drv.Apply(ctx, snap, plan, drivers.ApplyOptions{ID: r.id})
@@ -363,11 +363,11 @@ func (r *run) call(ctx context.Context, event string, h Hook, p *ResetPlan) erro
 	for _, part := range p.Resets {
 		q.Resets = append(q.Resets, part.Does)
 	}
-	r.say(p.Device, event+": "+h.String())
-	return h.Call(ctx, q, func(line string) { r.say(p.Device, event+": "+line) })
+	r.reportText(p.Device, event+": "+h.String())
+	return h.Call(ctx, q, func(line string) { r.reportText(p.Device, event+": "+line) })
 }
 
-func (r *run) say(device, text string) {
+func (r *run) reportText(device, text string) {
 	r.Progress.report(Event{Kind: DeviceSays, Phase: Writing, Device: device, Text: text})
 }
 

@@ -29,14 +29,14 @@ func (r *run) rewaver(plan *PlanFile) (*rewaver, error) {
 	w.waves, w.plain = NewRollout(o), NewRollout(o)
 	for _, p := range plan.devices {
 		if p.err != nil {
-			w.add(checked{made: &DevicePlan{Name: p.name, Error: p.err}})
+			w.add(checkedDevice{made: &DevicePlan{Name: p.name, Error: p.err}})
 		}
 	}
 	return w, nil
 }
 
 // add adds the current plan of a device.
-func (w *rewaver) add(c checked) {
+func (w *rewaver) add(c checkedDevice) {
 	if w.waves == nil || c.made == nil {
 		return
 	}
@@ -47,10 +47,10 @@ func (w *rewaver) add(c checked) {
 	w.plain.Add(c.plain)
 }
 
-// settle replaces the rollout of a plan by the one that its devices need now. It returns an
+// replaceRollout replaces the rollout of a plan by the one that its devices need now. It returns an
 // error unless both are equal; if devices were left out, only the interim runs must be
 // equal, and the remaining devices get new waves.
-func (w *rewaver) settle(plan *PlanFile, judged *Result, allow qos.Impact) error {
+func (w *rewaver) replaceRollout(plan *PlanFile, judged *Result, allow qos.Impact) error {
 	maker := plan.maker
 	if !plan.fresh() {
 		maker = w.waves
@@ -64,11 +64,11 @@ func (w *rewaver) settle(plan *PlanFile, judged *Result, allow qos.Impact) error
 	if plan.fresh() && len(out) == 0 {
 		return nil
 	}
-	maker.leave(out)
+	maker.leaveOut(out)
 	now := maker.Rollout()
 	now.Interim = plan.Rollout.Interim
 	if !plan.fresh() {
-		w.plain.leave(out)
+		w.plain.leaveOut(out)
 		w.plain.Rollout()
 		now.Interim = w.plain.interim()
 		was := *plan.Rollout

@@ -60,17 +60,17 @@ func (u *Undo) Runs() []string {
 func (u *Undo) Plans() iter.Seq2[*DevicePlan, error] {
 	return func(yield func(*DevicePlan, error) bool) {
 		for _, d := range slices.Backward(u.Devices) {
-			if !yield(u.plan(d)) {
+			if !yield(u.planDevice(d)) {
 				return
 			}
 		}
 	}
 }
 
-// plan returns what a rollback of a device changes: the reverse of the changes in the journals
+// planDevice returns what a rollback of a device changes: the reverse of the changes in the journals
 // of the runs. Its impact is the larger of two: the impact of the values, and the impact of
 // the runs' steps, because a rollback takes down the same ports and changes the same tables.
-func (u *Undo) plan(d PastDevice) (*DevicePlan, error) {
+func (u *Undo) planDevice(d PastDevice) (*DevicePlan, error) {
 	out := &DevicePlan{Name: d.Name, OS: u.of[d.Name].OS, Changes: []Group{}}
 	var changes []qos.Change
 	var down []string
@@ -157,21 +157,21 @@ func (u *Undo) Rollout(mode GateMode) *Rollout {
 		}
 		if len(w.Devices) > 0 {
 			slices.Reverse(w.Devices)
-			out.Waves = append(out.Waves, u.undone(w))
+			out.Waves = append(out.Waves, u.reversedWave(w))
 			at[i] = len(out.Waves)
 		}
 	}
 	for _, d := range slices.Backward(u.Devices) {
 		if left[d.Name] { // the run has no waves
-			out.Waves = append(out.Waves, u.undone(Wave{Devices: []string{d.Name}, Kind: "device"}))
+			out.Waves = append(out.Waves, u.reversedWave(Wave{Devices: []string{d.Name}, Kind: "device"}))
 		}
 	}
-	out.turn(u.waves, at)
+	out.reverseFaults(u.waves, at)
 	return out
 }
 
-// undone returns a wave with the impact and the ports of its rollback.
-func (u *Undo) undone(w Wave) Wave {
+// reversedWave returns a wave with the impact and the ports of its rollback.
+func (u *Undo) reversedWave(w Wave) Wave {
 	w.Canary, w.Impact, w.Down = false, qos.ImpactNone, 0
 	for _, name := range w.Devices {
 		w.Impact, w.Down = max(w.Impact, u.costs[name].impact), w.Down+u.costs[name].down
@@ -179,9 +179,9 @@ func (u *Undo) undone(w Wave) Wave {
 	return w
 }
 
-// turn assigns the faults of a run's waves to the waves that reverse them: each fault lasts
+// reverseFaults assigns the faults of a run's waves to the waves that reverse them: each fault lasts
 // from the wave where it ended to the wave where it began.
-func (r *Rollout) turn(was []Wave, at []int) {
+func (r *Rollout) reverseFaults(was []Wave, at []int) {
 	for i := range r.Waves {
 		r.Waves[i].Worse, r.Waves[i].Gate = nil, r.Waves[i].GateTime(r.Gate).Seconds()
 	}
@@ -193,16 +193,16 @@ func (r *Rollout) turn(was []Wave, at []int) {
 				continue
 			}
 			from := slices.Min(kept)
-			f.Until, f.Seconds = slices.Max(kept), r.lasts(from, slices.Max(kept))
+			f.Until, f.Seconds = slices.Max(kept), r.secondsBetween(from, slices.Max(kept))
 			r.Waves[from-1].Worse = append(r.Waves[from-1].Worse, f)
 		}
 	}
 	r.WorseSeconds = r.Worse(r.Gate).Seconds()
 }
 
-// followed returns the waves of a run followed by those of the run that continued it, with
+// concatWaves returns the waves of a run followed by those of the run that continued it, with
 // the wave numbers of faults adjusted.
-func followed(older, newer []Wave) []Wave {
+func concatWaves(older, newer []Wave) []Wave {
 	out := slices.Concat(older, newer)
 	for i := len(older); i < len(out); i++ {
 		out[i].Worse = slices.Clone(out[i].Worse)
@@ -213,9 +213,9 @@ func followed(older, newer []Wave) []Wave {
 	return out
 }
 
-// lasts returns how long a state lasts, in seconds, that begins in wave from and ends in wave
+// secondsBetween returns how long a state lasts, in seconds, that begins in wave from and ends in wave
 // until, both counted from 1.
-func (r *Rollout) lasts(from, until int) float64 {
+func (r *Rollout) secondsBetween(from, until int) float64 {
 	var stages []order.Stage
 	for _, w := range r.Waves[from-1 : until] {
 		stages = append(stages, order.Stage{Writes: w.Seconds, Gate: w.Gate})
@@ -253,7 +253,7 @@ func Find(ctx context.Context, devices []Device, o FindOptions) (*Undo, error) {
 	}
 	u.of, u.costs = r.devices, map[string]cost{}
 	for _, d := range u.Devices {
-		drv, _, least, err := r.undo(ctx, d)
+		drv, _, least, err := r.openUndo(ctx, d)
 		if err == nil {
 			err = drv.Close()
 		}
@@ -261,7 +261,7 @@ func Find(ctx context.Context, devices []Device, o FindOptions) (*Undo, error) {
 			return nil, NewError(d.Name, OpJudge, fmt.Errorf("%w; nothing was written", err))
 		}
 		u.costs[d.Name] = cost{least: least}
-		p, err := u.plan(d)
+		p, err := u.planDevice(d)
 		if err != nil {
 			return nil, err
 		}
@@ -316,25 +316,25 @@ func Rollback(ctx context.Context, devices []Device, u *Undo, o RollbackOptions)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.journal.Close()) }()
-	outs, err := r.each(ctx, append([]Wave{{}}, rollout.Waves...), func(ctx context.Context, device string, out *Outcome) (*pending, error) {
+	outs, err := r.runWaves(ctx, append([]Wave{{}}, rollout.Waves...), func(ctx context.Context, device string, out *Outcome) (*pending, error) {
 		state, err := r.rollback(ctx, u, of[device])
 		out.State, out.Error = state, NewError(out.Device, OpRollback, err)
 		return nil, nil
 	})
-	return r.ended(outs, err)
+	return r.endRun(outs, err)
 }
 
 func (r *run) rollback(ctx context.Context, u *Undo, d PastDevice) (State, error) {
-	plan, err := u.plan(d)
+	plan, err := u.planDevice(d)
 	if err != nil {
 		return Failed, err
 	}
-	drv, tokens, _, err := r.undo(ctx, d)
+	drv, tokens, _, err := r.openUndo(ctx, d)
 	if err != nil {
 		return Failed, err
 	}
 	defer func() { _ = drv.Close() }()
-	if err := r.inherit(drv); err != nil {
+	if err := r.nameOtherRuns(drv); err != nil {
 		return Failed, err
 	}
 	facts, err := drv.Probe(ctx)
@@ -348,7 +348,7 @@ func (r *run) rollback(ctx context.Context, u *Undo, d PastDevice) (State, error
 	if err != nil {
 		return Failed, err
 	}
-	left.tell(drv, nil, r.journal.ports(d.Name))
+	left.passTo(drv, nil, r.journal.ports(d.Name))
 	if b, ok := drv.(drivers.Bounded); ok {
 		b.Bound(r.devices[d.Name].Policy)
 	}
@@ -360,11 +360,11 @@ func (r *run) rollback(ctx context.Context, u *Undo, d PastDevice) (State, error
 	if err := r.journal.Write(entry{Device: d.Name, Event: "start", Unit: facts.Unit}); err != nil {
 		return Failed, err
 	}
-	r.step(d.Name, plan.Steps[0], 0, 1)
+	r.noteStep(d.Name, plan.Steps[0], 0, 1)
 	// Once begun, finish the revert even on Ctrl-C, to leave a known state.
 	rctx, cancel := dev.revertTime(ctx)
 	defer cancel()
-	defer r.Progress.long(Writing, drv, d.Name, "rolling back", "")()
+	defer r.Progress.reportLongWork(Writing, drv, d.Name, "rolling back", "")()
 	for i, token := range tokens {
 		switch err := drv.Revert(rctx, token); {
 		case i == 0 && errors.Is(err, drivers.ErrBusy) && !errors.Is(err, drivers.ErrPartial):
@@ -375,7 +375,7 @@ func (r *run) rollback(ctx context.Context, u *Undo, d PastDevice) (State, error
 	}
 	// The last token is of the oldest run, and leads to the state before all of them.
 	out.token = tokens[len(tokens)-1]
-	if err := r.lasts(rctx, out, true); err != nil {
+	if err := r.verifyAfterSave(rctx, out, true); err != nil {
 		return Partial, err
 	}
 	return Restored, nil
@@ -393,7 +393,7 @@ func (r *run) identifyPast(ctx context.Context, drv drivers.Driver, f drivers.Fa
 		}
 	}
 	for _, run := range d.runs() {
-		err := run.isOther(unit)
+		err := run.checkUnit(unit)
 		switch {
 		case err != nil && !dev.isRight:
 			return unit, err
@@ -417,12 +417,12 @@ func (r *run) readyToRevert(ctx context.Context, p *pending, left leftover) (bli
 		return false, NewError("", OpRead, err)
 	}
 	// Ignore ports that the run did not change: nothing is written to them.
-	return r.ready(ctx, p.drv, snap, &p.task, func(m drivers.Mismatch, sure bool) bool { return p.concerns(m) && p.waits(m, sure) })
+	return r.checkReady(ctx, p.drv, snap, &p.task, func(m drivers.Mismatch, sure bool) bool { return p.isResponsibleFor(m) && p.mustBeInForce(m, sure) })
 }
 
-// undo returns a driver for a device, and reads and checks its undo records. least is the
+// openUndo returns a driver for a device, and reads and checks its undo records. least is the
 // minimum impact of the records.
-func (r *run) undo(ctx context.Context, d PastDevice) (_ drivers.Driver, _ []*drivers.Token, least qos.Impact, _ error) {
+func (r *run) openUndo(ctx context.Context, d PastDevice) (_ drivers.Driver, _ []*drivers.Token, least qos.Impact, _ error) {
 	tokens, err := d.tokens()
 	if err != nil {
 		return nil, nil, least, err

@@ -45,7 +45,7 @@ type Wave struct {
 	// rollout.
 	Worse []order.Fault `json:"worse,omitempty"`
 	// Proof is what each check examined and found while the devices of the wave change.
-	Proof []order.Looked `json:"proof,omitempty"`
+	Proof []order.CheckSummary `json:"proof,omitempty"`
 }
 
 // brief returns the wave without its proof, and with at most 8 ports per fault.
@@ -271,15 +271,15 @@ func (m *RolloutMaker) Add(d *DevicePlan) {
 		}
 		usual := cmp.Or(d.Seconds, usually[d.OS], usuallySwitch)
 		m.plans[d.Name] = &wavePlan{
-			down: m.once(d.Down()), classes: m.once(slices.Compact(slices.Sorted(slices.Values(classes)))), impact: d.Impact(), thresholds: thresholds(d),
+			down: m.shareList(d.Down()), classes: m.shareList(slices.Compact(slices.Sorted(slices.Values(classes)))), impact: d.Impact(), thresholds: changesThresholds(d),
 			usual: usual, takes: cmp.Or(m.took[d.kind()], d.Seconds, m.took[d.OS], usual),
 		}
 	}
 	m.devices = append(m.devices, dev)
 }
 
-// leave removes devices that will not be changed after all.
-func (m *RolloutMaker) leave(names []string) {
+// leaveOut removes devices that will not be changed after all.
+func (m *RolloutMaker) leaveOut(names []string) {
 	m.devices = slices.DeleteFunc(m.devices, func(d *order.Device) bool { return slices.Contains(names, d.Name) })
 }
 
@@ -289,9 +289,9 @@ func (m *RolloutMaker) planOf(name string) *wavePlan {
 	return cmp.Or(m.plans[name], &wavePlan{impact: qos.ImpactLoss, usual: usuallySwitch})
 }
 
-// once returns a shared copy of equal lists, to save memory: most devices of a fabric are
+// shareList returns a shared copy of equal lists, to save memory: most devices of a fabric are
 // alike.
-func (m *RolloutMaker) once(list []string) []string {
+func (m *RolloutMaker) shareList(list []string) []string {
 	key := strings.Join(list, "\x00")
 	if one, ok := m.lists[key]; ok {
 		return one
@@ -311,9 +311,9 @@ func rank(sw *intent.Switch) int {
 	return 1
 }
 
-// stage returns a wave as a stage for comparing orders: with the estimated times of the
+// stageOf returns a wave as a stage for comparing orders: with the estimated times of the
 // devices and the full gate.
-func (m *RolloutMaker) stage(names []string) order.Stage {
+func (m *RolloutMaker) stageOf(names []string) order.Stage {
 	out := order.Stage{Devices: names}
 	w := Wave{Kind: "wave"}
 	for _, name := range names {
@@ -325,8 +325,8 @@ func (m *RolloutMaker) stage(names []string) order.Stage {
 	return out
 }
 
-// find finds the best order of devices, cut into waves.
-func (m *RolloutMaker) find(devices []*order.Device, together bool) (*order.Order, *waver) {
+// findOrder finds the best order of devices, cut into waves.
+func (m *RolloutMaker) findOrder(devices []*order.Device, together bool) (*order.Order, *waver) {
 	w := m.waver(devices, together)
 	return order.Find(devices, m.fabric.Links, w.cut), w
 }
@@ -334,11 +334,11 @@ func (m *RolloutMaker) find(devices []*order.Device, together bool) (*order.Orde
 // Rollout divides the added devices into waves.
 func (m *RolloutMaker) Rollout() *Rollout {
 	asked := m.fabric.Rollout.Together
-	found, w := m.find(m.devices, asked)
+	found, w := m.findOrder(m.devices, asked)
 	m.cost = found.Cost
 	out, proof := m.rollout(found, w)
 	if out.WorseSeconds > 0 && !asked {
-		other, _ := m.rollout(m.find(m.devices, true))
+		other, _ := m.rollout(m.findOrder(m.devices, true))
 		if saves := out.WorseSeconds - other.WorseSeconds; saves > 0 {
 			out.Together = &Together{len(other.Waves), saves}
 		}
@@ -366,7 +366,7 @@ func (m *RolloutMaker) rollout(found *order.Order, w *waver) (*Rollout, order.Pr
 	for i := range stages {
 		wave := &out.Waves[i]
 		wave.Devices = stages[i].Devices
-		m.describe(wave, kinds)
+		m.describeWave(wave, kinds)
 		wave.Gate = wave.GateTime(m.gate).Seconds()
 		stages[i].Writes, stages[i].Gate = wave.Seconds, wave.Gate
 	}
@@ -413,8 +413,8 @@ func (m *RolloutMaker) neighbours() map[string][]string {
 	return out
 }
 
-// describe fills in what happens in a wave.
-func (m *RolloutMaker) describe(w *Wave, kindOf map[string]string) {
+// describeWave fills in what happens in a wave.
+func (m *RolloutMaker) describeWave(w *Wave, kindOf map[string]string) {
 	cut := map[string]bool{}
 	var classes, kinds []string
 	busy := make([]float64, min(m.writers, len(w.Devices)))

@@ -118,11 +118,11 @@ func TestWaves(t *testing.T) {
 				}
 			}
 			for l := range leaves {
-				if all(in, "spine", spines) {
+				if allOfKind(in, "spine", spines) {
 					t.Errorf("seed %d: wave %d has all uplinks of leaf%d", seed, i, l+1)
 				}
 			}
-			if all(in, "leaf", leaves) {
+			if allOfKind(in, "leaf", leaves) {
 				t.Errorf("seed %d: wave %d has all rails", seed, i)
 			}
 			if i == 0 && (len(w.Devices) != 1 && !w.Canary || kindOf(f, w.Devices[0]) == "spine" && count["leaf"]+len(kinds) > 2) {
@@ -149,7 +149,7 @@ func kindOf(f *intent.Fabric, name string) string {
 	return "host"
 }
 
-func all(in map[string]bool, kind string, n int) bool {
+func allOfKind(in map[string]bool, kind string, n int) bool {
 	for i := range n {
 		if !in[fmt.Sprint(kind, i+1)] {
 			return false
@@ -350,7 +350,7 @@ func TestRollbackReversesIntermediateStates(t *testing.T) {
 	wave := func(name string, worse ...order.Fault) Wave {
 		return Wave{Devices: []string{name}, Kind: "leaf", Impact: qos.ImpactLoss, Seconds: 10, Worse: worse}
 	}
-	u := &Undo{Past: &Past{}, waves: followed([]Wave{wave("a", order.Fault{Check: "PFC-01", Until: 3}), wave("b")}, []Wave{wave("c", order.Fault{Check: "CLS-02", Until: 2}), wave("d")})}
+	u := &Undo{Past: &Past{}, waves: concatWaves([]Wave{wave("a", order.Fault{Check: "PFC-01", Until: 3}), wave("b")}, []Wave{wave("c", order.Fault{Check: "CLS-02", Until: 2}), wave("d")})}
 	for _, name := range []string{"a", "b", "c"} { // d was reverted
 		u.Devices = append(u.Devices, PastDevice{Name: name})
 	}
@@ -372,7 +372,7 @@ func TestRollbackReversesIntermediateStates(t *testing.T) {
 
 // The waves of a run and of the run that continued it are numbered consecutively.
 func TestFollowingWavesContinueTheNumbering(t *testing.T) {
-	got := followed([]Wave{{}, {}}, []Wave{{Worse: []order.Fault{{Check: "PFC-01", Until: 2}}}, {}})
+	got := concatWaves([]Wave{{}, {}}, []Wave{{Worse: []order.Fault{{Check: "PFC-01", Until: 2}}}, {}})
 	if len(got) != 4 || got[2].Worse[0].Until != 4 {
 		t.Errorf("%+v", got)
 	}

@@ -92,12 +92,12 @@ func (o RunOptions) withDefaults() RunOptions {
 // errStopped means that a run stopped before its end.
 var errStopped = errors.New("run stopped")
 
-// each works through waves of devices, with r.Writers workers, and returns one outcome per
+// runWaves works through waves of devices, with r.Writers workers, and returns one outcome per
 // device, in the order of the waves. do may return a device as pending: it is confirmed when
 // its wave passes the gate, and otherwise reverted. If do returns an error, no further device
 // is started, and the devices in progress are finished. The error of each is errStopped or
 // that of the journal.
-func (r *run) each(ctx context.Context, waves []Wave, do func(ctx context.Context, device string, out *Outcome) (*pending, error)) (outs []Outcome, err error) {
+func (r *run) runWaves(ctx context.Context, waves []Wave, do func(ctx context.Context, device string, out *Outcome) (*pending, error)) (outs []Outcome, err error) {
 	devices := 0
 	for _, w := range waves {
 		devices += len(w.Devices)
@@ -105,52 +105,52 @@ func (r *run) each(ctx context.Context, waves []Wave, do func(ctx context.Contex
 	defer r.Progress.phase(Writing, devices)()
 	ctx, cancel := r.journal.guard(ctx)
 	defer cancel()
-	e := &effort{run: r, gate: r.newGated(waves), do: do, locks: map[string]store.Lock{}}
-	e.over, e.end = context.WithCancelCause(context.Background())
-	defer e.end(nil)
+	e := &waveRunner{run: r, gate: r.newGated(waves), do: do, locks: map[string]store.Lock{}}
+	e.stopped, e.stop = context.WithCancelCause(context.Background())
+	defer e.stop(nil)
 	if err := e.gate.baseline(ctx, waves); err != nil {
-		e.end(fmt.Errorf("%w before its first wave: %w", errStopped, err))
-		e.why = NewError("", OpGate, err)
+		e.stop(fmt.Errorf("%w before its first wave: %w", errStopped, err))
+		e.cause = NewError("", OpGate, err)
 	}
 	for i, w := range waves {
 		if len(w.Devices) == 0 {
 			continue
 		}
-		if e.over.Err() == nil && w.Kind != "" {
+		if e.stopped.Err() == nil && w.Kind != "" {
 			if err := r.approveWave(ctx, w, i, len(waves)-1); err != nil {
-				e.why = NewError("", OpJudge, err)
-				e.end(fmt.Errorf("%w between two waves: %w", errStopped, err))
+				e.cause = NewError("", OpJudge, err)
+				e.stop(fmt.Errorf("%w between two waves: %w", errStopped, err))
 			}
 		}
-		if e.over.Err() == nil && w.Kind != "" {
+		if e.stopped.Err() == nil && w.Kind != "" {
 			r.Progress.report(Event{Kind: WaveBegins, Phase: Writing, Devices: len(w.Devices), Text: natural.Fold(w.Devices), I: i - 1, N: len(waves) - 1})
 			if err := r.journal.Write(entry{Event: "wave", Wave: w.brief()}); err != nil {
-				e.end(err)
+				e.stop(err)
 			}
 		}
-		more, stopped := e.wave(ctx, w)
+		more, stopped := e.runWave(ctx, w)
 		outs, err = append(outs, more...), cmp.Or(err, stopped)
 	}
-	return outs, cmp.Or(err, context.Cause(e.over))
+	return outs, cmp.Or(err, context.Cause(e.stopped))
 }
 
-// effort is the state of the work on the waves of a run.
-type effort struct {
+// waveRunner is the state of the work on the waves of a run.
+type waveRunner struct {
 	*run
-	gate *gated
+	gate *gateRun
 	do   func(ctx context.Context, device string, out *Outcome) (*pending, error)
-	// over is cancelled, by end, when no further device may start; why is the error reported
+	// stopped is cancelled, by end, when no further device may start; why is the error reported
 	// for devices that were never started, if it does not come from another device.
-	over context.Context
-	end  context.CancelCauseFunc
-	why  *Error
+	stopped context.Context
+	stop    context.CancelCauseFunc
+	cause   *Error
 
 	mu    sync.Mutex
 	locks map[string]store.Lock // locks of the devices in progress
 }
 
 // lock takes the lock of a device, which close releases.
-func (e *effort) lock(ctx context.Context, device string) error {
+func (e *waveRunner) lock(ctx context.Context, device string) error {
 	if e.DeviceLock == nil {
 		return nil
 	}
@@ -165,7 +165,7 @@ func (e *effort) lock(ctx context.Context, device string) error {
 }
 
 // guard returns a context that ends when the lock of a device is lost.
-func (e *effort) guard(ctx context.Context, device string) (context.Context, context.CancelFunc) {
+func (e *waveRunner) guard(ctx context.Context, device string) (context.Context, context.CancelFunc) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if l := e.locks[device]; l != nil {
@@ -174,7 +174,7 @@ func (e *effort) guard(ctx context.Context, device string) (context.Context, con
 	return ctx, func() {}
 }
 
-func (e *effort) unlock(device string) {
+func (e *waveRunner) unlock(device string) {
 	e.mu.Lock()
 	l := e.locks[device]
 	delete(e.locks, device)
@@ -184,30 +184,30 @@ func (e *effort) unlock(device string) {
 	}
 }
 
-// wave changes the devices of one wave, passes the wave through the gate, and confirms or
+// runWave changes the devices of one wave, passes the wave through the gate, and confirms or
 // reverts the devices.
-func (e *effort) wave(ctx context.Context, w Wave) ([]Outcome, error) {
+func (e *waveRunner) runWave(ctx context.Context, w Wave) ([]Outcome, error) {
 	type work struct {
 		Outcome
 		*pending
 	}
-	var was map[string]seen
-	if e.over.Err() == nil {
+	var was map[string]gateReading
+	if e.stopped.Err() == nil {
 		var err error
-		if was, err = e.gate.before(ctx, w); err != nil {
-			e.why = NewError("", OpGate, err)
-			e.end(fmt.Errorf("%w before a wave: %w", errStopped, err))
+		if was, err = e.gate.readBefore(ctx, w); err != nil {
+			e.cause = NewError("", OpGate, err)
+			e.stop(fmt.Errorf("%w before a wave: %w", errStopped, err))
 		}
 	}
 	var all []work
 	err := pool.Ordered(ctx, e.Writers, w.Devices, func(ctx context.Context, device string) work {
-		out, p := e.start(ctx, device)
+		out, p := e.startDevice(ctx, device)
 		if p != nil && was == nil {
-			e.finish(ctx, p, &out, nil)
+			e.confirmOrRevert(ctx, p, &out, nil)
 			p, out.Gate = nil, "" // the gate did not check this wave
 		}
 		if p == nil {
-			e.close(out)
+			e.endDevice(out)
 		}
 		return work{out, p}
 	}, func(one work) error {
@@ -218,15 +218,15 @@ func (e *effort) wave(ctx context.Context, w Wave) ([]Outcome, error) {
 	if len(open) > 0 {
 		bad := cmp.Or(err, context.Cause(ctx))
 		if bad == nil {
-			bad = e.gate.pass(ctx, w, was)
+			bad = e.gate.checkWave(ctx, w, was)
 		}
 		if bad != nil {
-			e.end(fmt.Errorf("%w by the gate: %w", errStopped, bad))
+			e.stop(fmt.Errorf("%w by the gate: %w", errStopped, bad))
 			slices.Reverse(open) // revert the last device first
 		}
 		err = cmp.Or(err, pool.Ordered(ctx, e.Writers, open, func(ctx context.Context, one work) work {
-			e.finish(ctx, one.pending, &one.Outcome, bad)
-			e.close(one.Outcome)
+			e.confirmOrRevert(ctx, one.pending, &one.Outcome, bad)
+			e.endDevice(one.Outcome)
 			return one
 		}, func(one work) error {
 			all[slices.IndexFunc(all, func(w work) bool { return w.Device == one.Device })] = one
@@ -236,11 +236,11 @@ func (e *effort) wave(ctx context.Context, w Wave) ([]Outcome, error) {
 	if len(open) == 0 && was != nil && slices.ContainsFunc(all, func(one work) bool { return one.State == Restored }) {
 		bad := cmp.Or(err, context.Cause(ctx))
 		if bad == nil {
-			bad = e.gate.pass(ctx, w, was)
+			bad = e.gate.checkWave(ctx, w, was)
 		}
 		if bad != nil {
-			e.end(fmt.Errorf("%w by the gate: %w", errStopped, bad))
-			e.why = NewError("", OpGate, bad)
+			e.stop(fmt.Errorf("%w by the gate: %w", errStopped, bad))
+			e.cause = NewError("", OpGate, bad)
 		}
 	}
 	var outs []Outcome
@@ -250,17 +250,17 @@ func (e *effort) wave(ctx context.Context, w Wave) ([]Outcome, error) {
 	return outs, err
 }
 
-// start works on a device until it is pending or done.
-func (e *effort) start(ctx context.Context, device string) (Outcome, *pending) {
-	out, start := Outcome{Device: device, State: Skipped, Error: e.why}, time.Now()
+// startDevice works on a device until it is pending or done.
+func (e *waveRunner) startDevice(ctx context.Context, device string) (Outcome, *pending) {
+	out, start := Outcome{Device: device, State: Skipped, Error: e.cause}, time.Now()
 	if ctx.Err() != nil {
-		e.end(fmt.Errorf("%w: %w", errStopped, context.Cause(ctx)))
+		e.stop(fmt.Errorf("%w: %w", errStopped, context.Cause(ctx)))
 	}
-	if err := e.stillInWindow(); err != nil && e.over.Err() == nil {
+	if err := e.stillInWindow(); err != nil && e.stopped.Err() == nil {
 		out.Error = NewError(device, OpJudge, err)
-		e.end(fmt.Errorf("%w before %s: %w", errStopped, device, err))
+		e.stop(fmt.Errorf("%w before %s: %w", errStopped, device, err))
 	}
-	if e.over.Err() != nil {
+	if e.stopped.Err() != nil {
 		return out, nil
 	}
 	e.Progress.report(Event{Kind: DeviceBegins, Phase: Writing, Device: device})
@@ -271,45 +271,45 @@ func (e *effort) start(ctx context.Context, device string) (Outcome, *pending) {
 	}
 	if err := e.lock(ctx, device); err != nil {
 		out.State, out.Error = Failed, NewError(device, OpConnect, err)
-		e.end(fmt.Errorf("%w at %s: %w", errStopped, device, err))
+		e.stop(fmt.Errorf("%w at %s: %w", errStopped, device, err))
 		return out, nil
 	}
 	ctx, stop := e.guard(ctx, device)
 	defer stop()
 	p, err := e.do(ctx, device, &out)
 	if out.Took = time.Since(start); err != nil {
-		e.end(fmt.Errorf("%w at %s: %w", errStopped, device, err))
+		e.stop(fmt.Errorf("%w at %s: %w", errStopped, device, err))
 	}
 	return out, p
 }
 
 // deviceTimeout returns the timeout for the work on a device; 0 is none.
-func (e *effort) deviceTimeout() time.Duration {
+func (e *waveRunner) deviceTimeout() time.Duration {
 	if e.Fabric == nil {
 		return 0
 	}
 	return e.Fabric.Rollout.DeviceTimeout.V
 }
 
-// close releases the lock of a device and records its outcome.
-func (e *effort) close(out Outcome) {
+// endDevice releases the lock of a device and records its outcome.
+func (e *waveRunner) endDevice(out Outcome) {
 	e.unlock(out.Device)
 	if err := errors.Join(e.journal.record(out), e.audit.device(out)); err != nil {
-		e.end(err)
+		e.stop(err)
 	}
 	e.Progress.report(Event{Kind: DeviceEnds, Phase: Writing, Device: out.Device, Error: out.Error, State: out.State})
 }
 
-// finish confirms a pending device. It reverts the device if bad is not nil or confirming
+// confirmOrRevert confirms a pending device. It reverts the device if bad is not nil or confirming
 // fails.
-func (e *effort) finish(ctx context.Context, p *pending, out *Outcome, bad error) {
+func (e *waveRunner) confirmOrRevert(ctx context.Context, p *pending, out *Outcome, bad error) {
 	defer func() { _ = p.drv.Close() }() // a session that does not close cleanly changes nothing about the state
 	ctx, stop := e.guard(ctx, p.Name)
 	defer stop()
 	err := bad
 	if err == nil && e.gate != nil {
 		// Check again: the gate takes minutes, and the device may have restarted meanwhile.
-		if _, _, err = inForce(ctx, p.drv, p.facts, p.task, p.blind); err != nil {
+		if _, _, err = checkInForce(ctx, p.drv, p.facts, p.task, p.blind); err != nil {
 			err = NewError("", OpVerify, err)
 		}
 	}
@@ -320,7 +320,7 @@ func (e *effort) finish(ctx context.Context, p *pending, out *Outcome, bad error
 			unsaved, err = NewError(out.Device, OpSave, err), nil
 		}
 		if err == nil {
-			err = e.lasts(ctx, p, false)
+			err = e.verifyAfterSave(ctx, p, false)
 		}
 		if err == nil {
 			if out.State = Applied; unsaved != nil {
@@ -339,7 +339,7 @@ func (e *effort) finish(ctx context.Context, p *pending, out *Outcome, bad error
 	out.State, err = e.revert(ctx, p, err)
 	out.Left, out.Resets, out.Error = nil, nil, NewError(out.Device, OpApply, err)
 	if bad == nil {
-		e.end(fmt.Errorf("%w at %s: %w", errStopped, out.Device, err))
+		e.stop(fmt.Errorf("%w at %s: %w", errStopped, out.Device, err))
 	}
 }
 
@@ -362,26 +362,26 @@ func (r *run) revert(ctx context.Context, p *pending, why error) (State, error) 
 	if ctx.Err() != nil {
 		return Partial, fmt.Errorf("%w; and it was not reverted: %w", why, context.Cause(ctx))
 	}
-	defer r.Progress.long(Writing, p.drv, p.Name, "reverting", oneLine(why))()
+	defer r.Progress.reportLongWork(Writing, p.drv, p.Name, "reverting", oneLine(why))()
 	if err := p.drv.Revert(ctx, p.token); err != nil {
 		return Partial, fmt.Errorf("%w; and the revert also failed: %w", why, err)
 	}
-	if err := r.lasts(ctx, p, true); err != nil {
+	if err := r.verifyAfterSave(ctx, p, true); err != nil {
 		return Partial, fmt.Errorf("%w; and it was not reverted: %w", why, err)
 	}
 	return Reverted, why
 }
 
-// apply changes a device that was judged, unless the judgement is an error. Such a device
+// applyJudged changes a device that was judged, unless the judgement is an error. Such a device
 // does not stop the run. find returns the task.
-func (r *run) apply(ctx context.Context, out *Outcome, judged Outcome, find func() (task, error)) (p *pending, err error) {
+func (r *run) applyJudged(ctx context.Context, out *Outcome, judged Outcome, find func() (task, error)) (p *pending, err error) {
 	if judged.Error != nil {
 		*out = judged
 		return nil, nil
 	}
 	t, err := find()
 	if out.State = Failed; err == nil {
-		p, out.State, out.Steps, err = r.device(ctx, t, out)
+		p, out.State, out.Steps, err = r.changeDevice(ctx, t, out)
 	}
 	if out.Error = NewError(out.Device, OpApply, err); err == nil || out.State == Unsaved || out.Error.Kind == KindUnfit {
 		return p, nil
@@ -393,7 +393,7 @@ func (r *run) apply(ctx context.Context, out *Outcome, judged Outcome, find func
 // any, and reads the device. It returns an error unless the device is in the state that was
 // planned for. cutOff reports whether a run was cut off there.
 func (r *run) readAsPlanned(ctx context.Context, drv drivers.Driver, t task) (f drivers.Facts, _ *drivers.Snapshot, cutOff bool, err error) {
-	if err := r.inherit(drv); err != nil {
+	if err := r.nameOtherRuns(drv); err != nil {
 		return f, nil, false, err
 	}
 	if f, err = drv.Probe(ctx); err != nil {
@@ -403,8 +403,8 @@ func (r *run) readAsPlanned(ctx context.Context, drv drivers.Driver, t task) (f 
 	if err != nil {
 		return f, nil, false, err
 	}
-	left = left.on(t.Name, f)
-	left.tell(drv, t.desired, r.journal.ports(t.Name))
+	left = left.onUnit(t.Name, f)
+	left.passTo(drv, t.desired, r.journal.ports(t.Name))
 	if left.CutOff != nil {
 		if err := r.Progress.settle(ctx, Writing, drv, t.Name, left); err != nil {
 			return f, nil, true, NewError("", OpSettle, err)
@@ -414,8 +414,8 @@ func (r *run) readAsPlanned(ctx context.Context, drv drivers.Driver, t task) (f 
 	return f, snap, left.CutOff != nil, err
 }
 
-// inherit tells a driver which other runs there were. None of them is in progress.
-func (r *run) inherit(drv drivers.Driver) error {
+// nameOtherRuns tells a driver which other runs there were. None of them is in progress.
+func (r *run) nameOtherRuns(drv drivers.Driver) error {
 	h, ok := drv.(drivers.Heir)
 	if !ok {
 		return nil
@@ -427,9 +427,9 @@ func (r *run) inherit(drv drivers.Driver) error {
 	return err
 }
 
-// device changes one device until it is pending: the changes are written and in force. It
+// changeDevice changes one device until it is pending: the changes are written and in force. It
 // stores what remains open on the device in out.
-func (r *run) device(ctx context.Context, t task, out *Outcome) (made *pending, _ State, steps int, err error) {
+func (r *run) changeDevice(ctx context.Context, t task, out *Outcome) (made *pending, _ State, steps int, err error) {
 	p := t.plan
 	drv, err := t.Open(ctx)
 	if err != nil {
@@ -458,7 +458,7 @@ func (r *run) device(ctx context.Context, t task, out *Outcome) (made *pending, 
 		state, steps, err := keep(ctx, k)
 		return nil, state, steps, err
 	}
-	todo, state, err := r.planned(drv, facts, snap, t)
+	todo, state, err := r.replan(drv, facts, snap, t)
 	if err != nil {
 		return nil, state, 0, err
 	}
@@ -471,16 +471,16 @@ func (r *run) device(ctx context.Context, t task, out *Outcome) (made *pending, 
 			return nil, unwritten(err), 0, err
 		}
 	}
-	return r.write(ctx, drv, facts, snap, todo, t, out)
+	return r.writeSteps(ctx, drv, facts, snap, todo, t, out)
 }
 
-// write carries out the steps on a device, which is in the state that was planned for, and
+// writeSteps carries out the steps on a device, which is in the state that was planned for, and
 // reads the device back.
-func (r *run) write(ctx context.Context, drv drivers.Driver, facts drivers.Facts, snap *drivers.Snapshot, todo *drivers.Steps, t task, out *Outcome) (_ *pending, _ State, steps int, err error) {
+func (r *run) writeSteps(ctx context.Context, drv drivers.Driver, facts drivers.Facts, snap *drivers.Snapshot, todo *drivers.Steps, t task, out *Outcome) (_ *pending, _ State, steps int, err error) {
 	p := t.plan
 	// If a device did not show what is in force before the change, it need not do so after it.
 	// If it did and now does not, its daemons have died.
-	blind, err := r.ready(ctx, drv, snap, &t, t.waits)
+	blind, err := r.checkReady(ctx, drv, snap, &t, t.mustBeInForce)
 	if err != nil {
 		return nil, unwritten(err), 0, NewError("", OpVerify, err)
 	}
@@ -511,7 +511,7 @@ func (r *run) write(ctx context.Context, drv drivers.Driver, facts drivers.Facts
 		},
 		Progress: func(i, n int, s drivers.Step) {
 			steps = i + 1
-			r.step(p.Name, s, i, n)
+			r.noteStep(p.Name, s, i, n)
 		},
 	})
 	if err == nil {
@@ -533,9 +533,9 @@ func (r *run) write(ctx context.Context, drv drivers.Driver, facts drivers.Facts
 	return nil, state, steps, err
 }
 
-// step records and reports that a request to a device begins. If the audit log cannot be
+// noteStep records and reports that a request to a device begins. If the audit log cannot be
 // written, the run continues until the end of the device.
-func (r *run) step(device string, s drivers.Step, i, n int) {
+func (r *run) noteStep(device string, s drivers.Step, i, n int) {
 	_ = r.audit.request(device, s, i, n) // writing the outcome of the device will fail too
 	r.Progress.report(Event{Kind: StepBegins, Phase: Writing, Device: device, Step: s, I: i, N: n})
 }
@@ -551,7 +551,7 @@ func (r *run) readPlanned(ctx context.Context, drv drivers.Driver, f *drivers.Fa
 	if err != nil {
 		return nil, err
 	}
-	if what := otherUnit("the plan", t.plan.Facts.Unit, unit); what != "" {
+	if what := describeUnitMismatch("the plan", t.plan.Facts.Unit, unit); what != "" {
 		return nil, fmt.Errorf("%w: %s", drivers.ErrStale, what)
 	}
 	if f.Unit = unit; drv.Digest(snap, t.desired) != t.plan.Base {
@@ -568,10 +568,10 @@ func unwritten(err error) State {
 	return Failed
 }
 
-// tell passes what earlier runs left on a device to its driver: the run that was cut off, and
+// passTo passes what earlier runs left on a device to its driver: the run that was cut off, and
 // the ports that are down and that desired raises, or all of them if desired is nil. The
 // driver calls record with the ports that go down and come up.
-func (l leftover) tell(drv drivers.Driver, desired drivers.Desired, record func(down, up []string) error) {
+func (l leftover) passTo(drv drivers.Driver, desired drivers.Desired, record func(down, up []string) error) {
 	r, ok := drv.(drivers.Resumer)
 	if !ok {
 		return
@@ -595,7 +595,7 @@ func (p Progress) settle(ctx context.Context, ph Phase, drv drivers.Driver, devi
 	if !ok {
 		return nil
 	}
-	defer p.long(ph, drv, device, fmt.Sprintf("waiting for the device to finish the writes of run %s, which was cut off", l.CutOff.ID), "")()
+	defer p.reportLongWork(ph, drv, device, fmt.Sprintf("waiting for the device to finish the writes of run %s, which was cut off", l.CutOff.ID), "")()
 	return s.Settle(ctx)
 }
 

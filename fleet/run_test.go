@@ -118,9 +118,9 @@ func (r run) work(ctx context.Context, tasks ...task) ([]Outcome, error) {
 	for _, t := range tasks {
 		names = append(names, t.Name)
 	}
-	return r.each(ctx, []Wave{{Devices: names}}, func(ctx context.Context, device string, out *Outcome) (*pending, error) {
+	return r.runWaves(ctx, []Wave{{Devices: names}}, func(ctx context.Context, device string, out *Outcome) (*pending, error) {
 		i := slices.Index(names, device)
-		return r.apply(ctx, out, tasks[i].plan.planned(0, 0).judge(qos.ImpactReload, false), func() (task, error) { return tasks[i], nil })
+		return r.applyJudged(ctx, out, tasks[i].plan.summary(0, 0).outcome(qos.ImpactReload, false), func() (task, error) { return tasks[i], nil })
 	})
 }
 

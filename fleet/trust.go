@@ -52,7 +52,7 @@ func (r *run) trust(ctx context.Context, plan *PlanFile) error {
 // checkPlan returns an error for a plan that cannot come from the intent: it has steps that
 // this tool never makes, changes ports that are not managed, has a different policy than the
 // intent, or hides an impact above the allowed one. It does not connect to the device.
-func (r *run) checkPlan(ctx context.Context, plan *PlanFile, p planned, dev Device) (err error) {
+func (r *run) checkPlan(ctx context.Context, plan *PlanFile, p planSummary, dev Device) (err error) {
 	if p.policy.PortGroup != dev.Policy.PortGroup || !slices.Equal(p.policy.Uplinks, dev.Policy.Uplinks) {
 		return errors.New("the plan and the intent have different port groups or uplinks")
 	}
@@ -84,10 +84,10 @@ func tooMuch(device string, is, most qos.Impact) *Error {
 	return errorAs(device, OpJudge, KindImpact, fmt.Errorf("the plan disturbs more than allowed: %s, allowed is %s", is, most))
 }
 
-// planned plans a device again, from the state that the plan was made for, and returns the
+// replan plans a device again, from the state that the plan was made for, and returns the
 // steps. They must match the digest of the task. The blocked changes and the impact are
 // computed anew too, because the plan may come from a file that someone edited.
-func (r *run) planned(drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot, t task) (*drivers.Steps, State, error) {
+func (r *run) replan(drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot, t task) (*drivers.Steps, State, error) {
 	fresh, err := drv.Plan(f, snap, t.desired, t.plan.Policy)
 	switch {
 	case err != nil:
@@ -102,16 +102,16 @@ func (r *run) planned(drv drivers.Driver, f drivers.Facts, snap *drivers.Snapsho
 	return fresh, "", nil
 }
 
-// again plans a device of a saved plan again, from the state that was just read; the waves
+// replanSaved plans a device of a saved plan again, from the state that was just read; the waves
 // are then computed from the new plan. It returns an error unless the saved plan says the
 // same as the new one. plain is the plan without the interim run of the saved plan; nil if
 // that has none.
-func (r *run) again(ctx context.Context, drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot, t task, fresh *drivers.Steps) (made, plain *DevicePlan, err error) {
+func (r *run) replanSaved(ctx context.Context, drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot, t task, fresh *drivers.Steps) (made, plain *DevicePlan, err error) {
 	past, err := r.journal.pastRuns()
 	if err != nil {
 		return nil, nil, err
 	}
-	made = t.planned(ctx, past, drv, f, snap, t.desired, fresh)
+	made = t.describePlan(ctx, past, drv, f, snap, t.desired, fresh)
 	have, want := *t.plan, *made
 	if was, is := have.Facts.Unit, want.Facts.Unit; was != is {
 		return nil, nil, errorAs("", OpJudge, KindPlan, fmt.Errorf("the plan was made for a device with %s, and this one shows %s", was, is))
@@ -124,7 +124,7 @@ func (r *run) again(ctx context.Context, drv drivers.Driver, f drivers.Facts, sn
 	if t.plain == nil {
 		return made, nil, nil
 	}
-	plain, fault := one(ctx, *t.plain, PlanOptions{Fabric: r.Fabric})
+	plain, fault := planOne(ctx, *t.plain, PlanOptions{Fabric: r.Fabric})
 	if fault != nil {
 		return nil, nil, fault
 	}

@@ -20,9 +20,9 @@ import (
 // is still processing the writes of a run that was cut off gets ten minutes of it.
 const checkTimeout = 15 * time.Minute
 
-// planned holds what is needed to judge the plan of a device, and the plan's position in the
+// planSummary holds what is needed to judge the plan of a device, and the plan's position in the
 // file.
-type planned struct {
+type planSummary struct {
 	name        string
 	base, steps string // digests of the state planned for and of the steps
 	empty       bool   // the plan has no steps
@@ -36,18 +36,18 @@ type planned struct {
 	size int
 }
 
-func (d *DevicePlan) planned(at int64, size int) planned {
-	return planned{
+func (d *DevicePlan) summary(at int64, size int) planSummary {
+	return planSummary{
 		name: d.Name, base: d.Base, steps: stepsDigest(d.Steps), empty: len(d.Steps) == 0, policy: d.Policy,
 		impact: d.Impact(), blocked: whyBlocked(d), err: d.Error, mistaken: d.Mistaken, at: at, size: size,
 	}
 }
 
-// judge decides from the plan alone whether a device can be changed as planned. It cannot if
+// outcome decides from the plan alone whether a device can be changed as planned. It cannot if
 // planning failed, if the device is not the one that the intent means, or if the plan has
 // changes that cannot be made or more impact than allowed. The state of a device that can be
 // changed is Skipped, because nothing was done yet.
-func (p planned) judge(allowed qos.Impact, isRight bool) Outcome {
+func (p planSummary) outcome(allowed qos.Impact, isRight bool) Outcome {
 	out := Outcome{Device: p.name, State: Skipped}
 	switch {
 	case p.err != nil && p.err.cause == nil: // from a file
@@ -87,11 +87,11 @@ func whyBlocked(p *DevicePlan) string {
 	return first
 }
 
-// judge judges the plan as a whole. It returns an error if the plan must not be applied.
-func (p *PlanFile) judge(o ApplyOptions, devices map[string]Device) (*Result, error) {
+// checkAllowed judges the plan as a whole. It returns an error if the plan must not be applied.
+func (p *PlanFile) checkAllowed(o ApplyOptions, devices map[string]Device) (*Result, error) {
 	r, mistaken := &Result{}, 0
 	for _, d := range p.devices {
-		out := d.judge(o.Allow, devices[d.name].isRight)
+		out := d.outcome(o.Allow, devices[d.name].isRight)
 		if out.State == Failed && o.SkipUnreachable && d.err.Kind == KindUnreachable {
 			out.State = LeftOut
 		}
@@ -142,9 +142,9 @@ func refusal(kind Kind, why []string) *Error {
 	return errorAs("", OpJudge, kind, fmt.Errorf("%s; nothing was written", strings.Join(why, ", ")))
 }
 
-// checked is the outcome of the check of a device, with its new plans; nil if the device was
+// checkedDevice is the outcome of the check of a device, with its new plans; nil if the device was
 // not planned again.
-type checked struct {
+type checkedDevice struct {
 	Outcome
 	made, plain *DevicePlan
 }
@@ -157,22 +157,22 @@ func (r *run) checkAll(ctx context.Context, plan *PlanFile, judged *Result, o Ap
 	res := &Result{Journal: r.journal.Path()}
 	ctx, cancel := r.journal.guard(ctx)
 	defer cancel()
-	devices := slices.DeleteFunc(slices.Clone(plan.devices), func(p planned) bool {
-		return p.err != nil || plan.fresh() && r.idle(p) // a saved plan needs idle devices too: their links matter for the waves
+	devices := slices.DeleteFunc(slices.Clone(plan.devices), func(p planSummary) bool {
+		return p.err != nil || plan.fresh() && r.isIdle(p) // a saved plan needs idle devices too: their links matter for the waves
 	})
 	w, err := r.rewaver(plan)
 	if err != nil {
 		return nil, err
 	}
 	end := r.Progress.phase(Checking, len(devices))
-	err = pool.Ordered(ctx, r.Workers, devices, func(ctx context.Context, p planned) checked {
+	err = pool.Ordered(ctx, r.Workers, devices, func(ctx context.Context, p planSummary) checkedDevice {
 		r.Progress.report(Event{Kind: DeviceBegins, Phase: Checking, Device: p.name})
 		t, err := r.taskOf(plan, p)
 		if err != nil {
-			return checked{Outcome: Outcome{Device: p.name, State: Failed, Error: NewError(p.name, OpJudge, err)}}
+			return checkedDevice{Outcome: Outcome{Device: p.name, State: Failed, Error: NewError(p.name, OpJudge, err)}}
 		}
-		return r.check(ctx, t, !plan.fresh())
-	}, func(c checked) error {
+		return r.checkDevice(ctx, t, !plan.fresh())
+	}, func(c checkedDevice) error {
 		out := c.Outcome
 		if o.SkipUnreachable && out.State == Failed && out.Error.Kind == KindUnreachable && ctx.Err() == nil {
 			out.State = LeftOut
@@ -190,7 +190,7 @@ func (r *run) checkAll(ctx context.Context, plan *PlanFile, judged *Result, o Ap
 	n := res.count()
 	var waves error
 	if err == nil && ctx.Err() == nil && n[Failed]+n[Refused]+n[Blocked] == 0 {
-		if waves = w.settle(plan, judged, o.Allow); waves == nil {
+		if waves = w.replaceRollout(plan, judged, o.Allow); waves == nil {
 			return nil, nil
 		}
 	}
@@ -231,7 +231,7 @@ func (r *run) checkAll(ctx context.Context, plan *PlanFile, judged *Result, o Ap
 }
 
 // taskOf returns the task to check a device of a plan.
-func (r *run) taskOf(plan *PlanFile, p planned) (t task, err error) {
+func (r *run) taskOf(plan *PlanFile, p planSummary) (t task, err error) {
 	dev := r.devices[p.name]
 	t = task{Device: dev, plan: &DevicePlan{Name: p.name, Base: p.base, Policy: p.policy}, desired: dev.Desired(), steps: p.steps}
 	if !plan.fresh() {
@@ -243,21 +243,21 @@ func (r *run) taskOf(plan *PlanFile, p planned) (t task, err error) {
 	return t, err
 }
 
-// check reads a device and compares it with the state that was planned for, without writing.
+// checkDevice reads a device and compares it with the state that was planned for, without writing.
 // The state is Failed if the device cannot be read, Refused if it has changed or if a new plan
 // has other steps, and otherwise Skipped. A saved plan must also be equal to the new plan; for
 // other plans the task needs no steps.
-func (r *run) check(ctx context.Context, t task, saved bool) (out checked) {
+func (r *run) checkDevice(ctx context.Context, t task, saved bool) (out checkedDevice) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	var err error
 	out.Device = t.Name
-	out.State, err = r.checkOn(ctx, t, saved, &out)
+	out.State, err = r.checkDeviceOn(ctx, t, saved, &out)
 	out.Error = NewError(t.Name, OpJudge, err)
 	return out
 }
 
-func (r *run) checkOn(ctx context.Context, t task, saved bool, out *checked) (State, error) {
+func (r *run) checkDeviceOn(ctx context.Context, t task, saved bool, out *checkedDevice) (State, error) {
 	drv, err := t.Open(ctx)
 	if err != nil {
 		return Failed, NewError("", OpConnect, err)
@@ -268,11 +268,11 @@ func (r *run) checkOn(ctx context.Context, t task, saved bool, out *checked) (St
 	if err != nil {
 		return unwritten(err), err
 	}
-	steps, state, err := r.planned(drv, facts, snap, t)
+	steps, state, err := r.replan(drv, facts, snap, t)
 	if err != nil || !saved {
 		return cmp.Or(state, Skipped), err
 	}
-	if out.made, out.plain, err = r.again(ctx, drv, facts, snap, t, steps); err != nil {
+	if out.made, out.plain, err = r.replanSaved(ctx, drv, facts, snap, t, steps); err != nil {
 		return Refused, err
 	}
 	return Skipped, nil

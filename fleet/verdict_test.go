@@ -28,7 +28,7 @@ func TestJudge(t *testing.T) {
 		"too much":       {DevicePlan{Changes: []Group{change(qos.KindPFC.Attr(), qos.ImpactPortFlap, "")}}, Refused, "leaf1: the plan disturbs more than allowed: port-flap, allowed is counters"},
 	} {
 		c.plan.Name = "leaf1"
-		got := c.plan.planned(0, 0).judge(qos.ImpactCounters, false)
+		got := c.plan.summary(0, 0).outcome(qos.ImpactCounters, false)
 		if got.State != c.state || (got.Error == nil) != (c.err == "") || got.Error != nil && got.Error.Error() != c.err || got.Device != "leaf1" {
 			t.Errorf("%s: %+v, want %s, %q", name, got, c.state, c.err)
 		}
@@ -63,7 +63,7 @@ func TestCheck(t *testing.T) {
 		}
 		j.steps = cmp.Or(c.steps, j.steps)
 		r := run{allow: cmp.Or(c.most, qos.ImpactPortFlap)}
-		got := r.check(t.Context(), j, false)
+		got := r.checkDevice(t.Context(), j, false)
 		if got.Error != nil && got.Error.Kind != c.kind || (got.Error == nil) != (c.kind == "") {
 			t.Errorf("%s: %+v", name, got.Error)
 		}

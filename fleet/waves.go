@@ -64,7 +64,7 @@ func (w *waver) cut(devices []*order.Device) (out []order.Stage) {
 		waves, names = [][]string{names[:1]}, names[1:]
 	}
 	for _, names := range slices.Concat(waves, w.fill(names), w.fill(natural.Sorted(joining))) {
-		out = append(out, w.m.stage(names))
+		out = append(out, w.m.stageOf(names))
 	}
 	return out
 }

@@ -234,7 +234,7 @@ func waveText(devices string, w fleet.Wave) string {
 }
 
 // proof describes what a check found in a wave.
-func proof(l order.Looked) string {
+func proof(l order.CheckSummary) string {
 	faults := "no fault"
 	switch {
 	case l.Worse > 0:

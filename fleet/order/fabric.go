@@ -171,9 +171,9 @@ func (f *fabric) pfcCheck(c cable) string {
 	return "PFC-01"
 }
 
-// judge returns the faults of a link with the ends a and b. toA and toB are the code
+// linkFaults returns the faults of a link with the ends a and b. toA and toB are the code
 // points of the traffic that enters at a and at b.
-func judge(a, b port, toA, toB uint64, m moment) faults {
+func linkFaults(a, b port, toA, toB uint64, m moment) faults {
 	out := faults(a.PFC ^ b.PFC)
 	if lossy(a, b, toB) {
 		out |= lossyB
@@ -279,15 +279,15 @@ func (r route) unused(a, b port) faults {
 	return out
 }
 
-// seen returns the faults of a link over all combinations of states of its two ends, and
+// faultsOver returns the faults of a link over all combinations of states of its two ends, and
 // separately the faults that affect no traffic in any of them. states counts the
 // combinations.
-func (f *fabric) seen(r route, a, b span, m moment) (out, unused faults, states int) {
+func (f *fabric) faultsOver(r route, a, b span, m moment) (out, unused faults, states int) {
 	as, bs := f.states[r.chains[0]][a.from:a.to+1], f.states[r.chains[1]][b.from:b.to+1]
-	toA, toB := m.to(as), m.to(bs)
+	toA, toB := m.enteringDSCPs(as), m.enteringDSCPs(bs)
 	for _, x := range as {
 		for _, y := range bs {
-			all, none := judge(x, y, toA, toB, m), r.unused(x, y)
+			all, none := linkFaults(x, y, toA, toB, m), r.unused(x, y)
 			out |= all &^ none
 			unused |= all & none
 			states++
@@ -296,9 +296,9 @@ func (f *fabric) seen(r route, a, b span, m moment) (out, unused faults, states 
 	return out, unused &^ out, states
 }
 
-// to returns the code points of the traffic that enters a device with the states seen. A
+// enteringDSCPs returns the code points of the traffic that enters a device with the states seen. A
 // host receives no traffic from itself.
-func (m moment) to(seen []port) uint64 {
+func (m moment) enteringDSCPs(seen []port) uint64 {
 	var own uint64
 	for _, p := range seen {
 		own |= p.sends
@@ -306,15 +306,15 @@ func (m moment) to(seen []port) uint64 {
 	return m.sends &^ (own &^ m.twice)
 }
 
-// ends returns the faults of a link before and after the whole change.
-func (f *fabric) ends(r route, before, after moment) faults {
+// outerFaults returns the faults of a link before and after the whole change.
+func (f *fabric) outerFaults(r route, before, after moment) faults {
 	last := func(chain int) span { n := len(f.states[chain]) - 1; return span{n, n} }
-	was, unused, _ := f.seen(r, span{}, span{}, before)
-	is, none, _ := f.seen(r, last(r.chains[0]), last(r.chains[1]), after)
+	was, unused, _ := f.faultsOver(r, span{}, span{}, before)
+	is, none, _ := f.faultsOver(r, last(r.chains[0]), last(r.chains[1]), after)
 	return was | unused | is | none
 }
 
-func (f *fabric) outer() (before, after moment) {
+func (f *fabric) outerMoments() (before, after moment) {
 	for _, d := range f.list {
 		last := len(d.States) - 1
 		before.add(d, span{})
@@ -379,7 +379,7 @@ type alike struct {
 // prove evaluates all links in all stages. It evaluates equal links only once, because
 // links times stages grows with the square of the fabric's size.
 func (f *fabric) prove(stages []Stage) Proof {
-	p := Proof{Links: len(f.links), Worse: make([][]Fault, len(stages)), Looked: make([][]Looked, len(stages)), Unproven: f.deadlock()}
+	p := Proof{Links: len(f.links), Worse: make([][]Fault, len(stages)), Looked: make([][]CheckSummary, len(stages)), Unproven: f.deadlock()}
 	t := f.timetable(stages)
 	in, between := make([]moment, len(stages)), make([]moment, len(stages))
 	for n := range stages {
@@ -387,36 +387,36 @@ func (f *fabric) prove(stages []Stage) Proof {
 			in[n].add(d, during(t[i], n))
 			between[n].add(d, after(t[i], n))
 		}
-		p.Looked[n] = make([]Looked, len(checks))
+		p.Looked[n] = make([]CheckSummary, len(checks))
 	}
 	var links ordered.Groups[alike, *cable]
 	for i, c := range f.links {
 		links.Add(alike{c.chains, [2]int{t[c.a.device], t[c.b.device]}, f.pfcCheck(c)}, &f.links[i])
 	}
-	outerBefore, outerAfter := f.outer()
+	outerBefore, outerAfter := f.outerMoments()
 	exposed := make([]exposure, len(stages))
 	worse := make([]ordered.Map[[2]string, Fault], len(stages))
 	for k, cables := range links.All() {
 		r := f.route(k.chains, outerBefore)
-		known, unclassed := f.ends(r, outerBefore, outerAfter), f.unclassed(*cables[0])
+		known, unclassed := f.outerFaults(r, outerBefore, outerAfter), f.unclassed(*cables[0])
 		if unclassed {
 			p.Unclassed += len(cables)
 		}
 		run := lasting{}
 		for n := range stages {
-			all, unused, states := f.seen(r, during(k.changes[0], n), during(k.changes[1], n), in[n])
-			left, _, _ := f.seen(r, after(k.changes[0], n), after(k.changes[1], n), between[n])
+			all, unused, states := f.faultsOver(r, during(k.changes[0], n), during(k.changes[1], n), in[n])
+			left, _, _ := f.faultsOver(r, after(k.changes[0], n), after(k.changes[1], n), between[n])
 			s := sight{(all | unused) & known, unused &^ known, all &^ known, states}
 			p.States += states
 			exposed[n].add(len(cables), s.worse, left&^known)
-			examined(p.Looked[n], k, unclassed, len(cables), s)
+			addToSummaries(p.Looked[n], k, unclassed, len(cables), s)
 			for _, e := range run.next(n, s.worse, left&^known) {
-				f.blame(&worse[e.from], cables, e.of, n+1, Lasts(stages[e.from:n+1]))
+				f.addFaults(&worse[e.from], cables, e.of, n+1, Lasts(stages[e.from:n+1]))
 			}
 		}
 	}
 	for n, looked := range p.Looked {
-		p.Looked[n] = slices.DeleteFunc(looked, func(l Looked) bool { return l.Links == 0 })
+		p.Looked[n] = slices.DeleteFunc(looked, func(l CheckSummary) bool { return l.Links == 0 })
 		p.Cost = p.Cost.Plus(exposed[n].cost(stages[n]))
 		for _, w := range worse[n].All() {
 			p.Worse[n] = append(p.Worse[n], w)
@@ -481,9 +481,9 @@ func (l *lasting) next(stage int, seen, left faults) (out []ended) {
 	return out
 }
 
-// blame adds the faults of equal links to the result, in the order of the links. The faults
+// addFaults adds the faults of equal links to the result, in the order of the links. The faults
 // end in stage until and have lasted the given seconds.
-func (f *fabric) blame(to *ordered.Map[[2]string, Fault], links []*cable, of faults, until int, seconds float64) {
+func (f *fabric) addFaults(to *ordered.Map[[2]string, Fault], links []*cable, of faults, until int, seconds float64) {
 	for i, c := range links[:min(len(links), mostPorts)] {
 		f.places(*c, of, func(check, class string, e end) {
 			w := to.At([2]string{check, class})
@@ -499,8 +499,8 @@ func (f *fabric) blame(to *ordered.Map[[2]string, Fault], links []*cable, of fau
 	}
 }
 
-// examined adds the result for n equal links to the summary of each check.
-func examined(looked []Looked, links alike, unclassed bool, n int, s sight) {
+// addToSummaries adds the result for n equal links to the summary of each check.
+func addToSummaries(looked []CheckSummary, links alike, unclassed bool, n int, s sight) {
 	for i, x := range checks {
 		if x.faults == oneSided && x.id != links.pfc || x.id == "CLS-02" && unclassed {
 			continue

@@ -79,8 +79,8 @@ type Fault struct {
 // mostPorts limits how many ports a Fault lists.
 const mostPorts = 64
 
-// Looked summarizes what one check examined and found in a stage.
-type Looked struct {
+// CheckSummary summarizes what one check examined and found in a stage.
+type CheckSummary struct {
 	Check  string `json:"check"` // ID in the catalogue of checks
 	Links  int    `json:"links"`
 	States int    `json:"states"` // combinations of states of the two ends of those links
@@ -181,7 +181,7 @@ type Proof struct {
 	// before nor after the whole change.
 	Worse [][]Fault
 	// Looked holds, for each stage, what each check examined and found.
-	Looked [][]Looked
+	Looked [][]CheckSummary
 	// Unproven explains why a deadlock during the change cannot be excluded; "" if it can.
 	Unproven string
 }

@@ -105,7 +105,7 @@ func newSearcher(f *fabric, groups []*group) *searcher {
 	for g := range groups {
 		s.hosts[g] = f.senders(groups[g])
 	}
-	before, after := f.outer()
+	before, after := f.outerMoments()
 	links := map[class]int{}
 	for _, c := range f.links {
 		k := class{c.chains, [2]place{at[c.a.device], at[c.b.device]}}
@@ -115,7 +115,7 @@ func newSearcher(f *fabric, groups []*group) *searcher {
 		}
 		links[k] = len(s.links)
 		r := f.route(c.chains, before)
-		s.links = append(s.links, counted{k, r, 1, f.ends(r, before, after)})
+		s.links = append(s.links, counted{k, r, 1, f.outerFaults(r, before, after)})
 	}
 	return s
 }
@@ -134,13 +134,13 @@ func (f *fabric) senders(g *group) (out senders) {
 	}
 	later := make([]moment, k+1) // hosts of stage n and later, before their change
 	for n := k - 1; n >= 0; n-- {
-		later[n] = later[n+1].and(was[n])
+		later[n] = later[n+1].union(was[n])
 	}
 	out.was = later[0]
 	for n := range k {
-		out.during = append(out.during, out.will.and(mixed[n]).and(later[n+1]))
-		out.will = out.will.and(will[n])
-		out.between = append(out.between, out.will.and(later[n+1]))
+		out.during = append(out.during, out.will.union(mixed[n]).union(later[n+1]))
+		out.will = out.will.union(will[n])
+		out.between = append(out.between, out.will.union(later[n+1]))
 	}
 	return out
 }
@@ -156,9 +156,9 @@ func (s *searcher) allowed(moved, next int) bool {
 	return true
 }
 
-// look is the situation of a link at one time: the possible states of its ends, and the
+// linkView is the situation of a link at one time: the possible states of its ends, and the
 // senders.
-type look struct {
+type linkView struct {
 	a, b span
 	m    moment
 }
@@ -171,15 +171,15 @@ func (s *searcher) cost(moved, next int) (out Cost) {
 		switch {
 		case g == next:
 		case moved>>g&1 == 1:
-			rest = rest.and(h.will)
+			rest = rest.union(h.will)
 		default:
-			rest = rest.and(h.was)
+			rest = rest.union(h.was)
 		}
 	}
 	stages := s.groups[next].stages
 	during, between := make([]moment, len(stages)), make([]moment, len(stages))
 	for n := range stages {
-		during[n], between[n] = rest.and(s.hosts[next].during[n]), rest.and(s.hosts[next].between[n])
+		during[n], between[n] = rest.union(s.hosts[next].during[n]), rest.union(s.hosts[next].between[n])
 	}
 	// at returns the possible states of a link end during a stage of the group, or after
 	// it if ended is true.
@@ -197,20 +197,20 @@ func (s *searcher) cost(moved, next int) (out Cost) {
 	exposed := make([]exposure, len(stages))
 	for _, l := range s.links {
 		// Reuse the previous result: most stages change nothing at a link.
-		var last look
-		all, _, _ := s.f.seen(l.route, last.a, last.b, last.m)
+		var last linkView
+		all, _, _ := s.f.faultsOver(l.route, last.a, last.b, last.m)
 		found := all &^ l.known
-		seen := func(now look) faults {
+		seen := func(now linkView) faults {
 			if now != last {
-				all, _, _ := s.f.seen(l.route, now.a, now.b, now.m)
+				all, _, _ := s.f.faultsOver(l.route, now.a, now.b, now.m)
 				last, found = now, all&^l.known
 			}
 			return found
 		}
 		for n := range stages {
 			exposed[n].add(l.n,
-				seen(look{at(l.places[0], n, false), at(l.places[1], n, false), during[n]}),
-				seen(look{at(l.places[0], n, true), at(l.places[1], n, true), between[n]}))
+				seen(linkView{at(l.places[0], n, false), at(l.places[1], n, false), during[n]}),
+				seen(linkView{at(l.places[0], n, true), at(l.places[1], n, true), between[n]}))
 		}
 	}
 	for n, e := range exposed {
@@ -237,7 +237,7 @@ func (e exposure) cost(s Stage) (c Cost) {
 	return c
 }
 
-// and combines the senders of two disjoint sets of hosts.
-func (m moment) and(n moment) moment {
+// union combines the senders of two disjoint sets of hosts.
+func (m moment) union(n moment) moment {
 	return moment{m.sends | n.sends, m.twice | n.twice | m.sends&n.sends, max(m.mtu, n.mtu)}
 }

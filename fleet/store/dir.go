@@ -106,9 +106,9 @@ func flock(ctx context.Context, f *os.File, how int) (busy bool, err error) {
 	}
 }
 
-// there reports whether f is still the file under its name. Break removes the lock file,
+// isCurrentFile reports whether f is still the file under its name. Break removes the lock file,
 // and another run may have created a new one.
-func there(f *os.File) bool {
+func isCurrentFile(f *os.File) bool {
 	a, err := f.Stat()
 	b, err2 := os.Lstat(f.Name())
 	return err == nil && err2 == nil && os.SameFile(a, b)
@@ -150,7 +150,7 @@ func (d *dir) open(ctx context.Context) (*os.File, error) {
 			return nil, err
 		}
 		busy, err := flock(ctx, f, syscall.LOCK_EX)
-		if !busy && err == nil && !there(f) {
+		if !busy && err == nil && !isCurrentFile(f) {
 			if err := f.Close(); err != nil {
 				return nil, err
 			}
@@ -336,8 +336,8 @@ func (l *dirLock) write() error {
 	return l.f.Sync()
 }
 
-// mine reports whether the lock file holds the note of this holder.
-func (l *dirLock) mine() (bool, error) {
+// holdsOwnNote reports whether the lock file holds the note of this holder.
+func (l *dirLock) holdsOwnNote() (bool, error) {
 	b, err := ownfile.Read(l.d.file("lock"), maxNote)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
@@ -348,10 +348,10 @@ func (l *dirLock) mine() (bool, error) {
 // check returns an error unless this process still holds the lock. The error is [ErrLost]
 // if someone else, or nobody, holds it.
 func (l *dirLock) check(ctx context.Context) error {
-	if err := l.Over(); err != nil {
+	if err := l.Err(); err != nil {
 		return err
 	}
-	ok, err := l.mine()
+	ok, err := l.holdsOwnNote()
 	if err == nil && !ok {
 		err = LostTo(context.WithoutCancel(ctx), l.d, l.owner)
 		l.Lose(err)
@@ -376,7 +376,7 @@ func (l *dirLock) Release() (err error) {
 
 // giveBack erases the note, unless it belongs to the next holder, and drops the flock.
 func (l *dirLock) giveBack() error {
-	ok, err := l.mine()
+	ok, err := l.holdsOwnNote()
 	if ok {
 		err = l.f.Truncate(0)
 	}

@@ -261,7 +261,7 @@ func (l *etcdLock) commit(ctx context.Context, fresh string, last created, op cl
 	ctx, cancel := l.Guard(ctx)
 	defer cancel()
 	for {
-		if err := errors.Join(l.Over(), ctx.Err()); err != nil {
+		if err := errors.Join(l.Err(), ctx.Err()); err != nil {
 			return 0, err
 		}
 		done, err := l.e.txn(ctx, l.rev, fresh, last, op)

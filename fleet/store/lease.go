@@ -21,15 +21,15 @@ type Lease struct {
 	over  chan struct{} // closed when the last call of beat has returned
 }
 
-// life is the context of a lease. Its Err checks the clock, because timers fire late in a
+// leaseContext is the context of a lease. Its Err checks the clock, because timers fire late in a
 // process that was suspended.
-type life struct {
+type leaseContext struct {
 	context.Context
 	l    *Lease
 	most time.Duration
 }
 
-func (c life) Err() error {
+func (c leaseContext) Err() error {
 	if !time.Now().Before(*c.l.until.Load()) {
 		c.l.Lose(fmt.Errorf("%w: not renewed within %s", ErrLost, c.most))
 	}
@@ -49,8 +49,8 @@ func Keep(taken time.Time, ttl time.Duration, beat func(context.Context) error) 
 		return time.Until(at)
 	}
 	ctx, end := context.WithCancelCause(context.Background())
-	l.ctx, l.end = life{ctx, l, most}, end
-	expiry := time.AfterFunc(renewed(taken), func() { _ = l.Over() })
+	l.ctx, l.end = leaseContext{ctx, l, most}, end
+	expiry := time.AfterFunc(renewed(taken), func() { _ = l.Err() })
 	go func() {
 		defer close(l.over)
 		defer expiry.Stop()
@@ -62,7 +62,7 @@ func Keep(taken time.Time, ttl time.Duration, beat func(context.Context) error) 
 				return
 			case <-tick.C:
 			}
-			if l.Over() != nil {
+			if l.Err() != nil {
 				return // do not renew a lease that has ended
 			}
 			begun := time.Now()
@@ -84,8 +84,8 @@ func (l *Lease) Guard(ctx context.Context) (context.Context, context.CancelFunc)
 	return fence.With(ctx, l.ctx)
 }
 
-// Over returns why the lock was lost or released, or nil while it is held.
-func (l *Lease) Over() error {
+// Err returns why the lock was lost or released, or nil while it is held.
+func (l *Lease) Err() error {
 	if l.ctx.Err() == nil {
 		return nil
 	}

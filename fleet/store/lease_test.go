@@ -15,7 +15,7 @@ func TestLeaseAfterSuspend(t *testing.T) {
 		return nil
 	})
 	defer l.Stop()
-	if err := l.Over(); !errors.Is(err, ErrLost) {
+	if err := l.Err(); !errors.Is(err, ErrLost) {
 		t.Error(err)
 	}
 	ctx, cancel := l.Guard(t.Context())
@@ -24,10 +24,10 @@ func TestLeaseAfterSuspend(t *testing.T) {
 		t.Error(context.Cause(ctx))
 	}
 	fresh := Keep(time.Now().Add(-49*time.Minute), time.Hour, func(context.Context) error { return nil })
-	if err := fresh.Over(); err != nil {
+	if err := fresh.Err(); err != nil {
 		t.Error(err)
 	}
-	if fresh.Stop(); fresh.Over() == nil || errors.Is(fresh.Over(), ErrLost) {
-		t.Error(fresh.Over())
+	if fresh.Stop(); fresh.Err() == nil || errors.Is(fresh.Err(), ErrLost) {
+		t.Error(fresh.Err())
 	}
 }

@@ -215,7 +215,7 @@ func (l *lock) mine(now *coordinationv1.Lease) bool {
 // check returns an error if the lock cannot be confirmed; the error is [store.ErrLost] if the
 // lock is free or has another holder.
 func (l *lock) check(ctx context.Context) error {
-	if err := l.Over(); err != nil {
+	if err := l.Err(); err != nil {
 		return err
 	}
 	now, err := l.s.lease(ctx)
@@ -256,7 +256,7 @@ func (l *lock) write(ctx context.Context, change func(*coordinationv1.Lease)) er
 // Release implements [store.Lock].
 func (l *lock) Release() (err error) {
 	l.release.Do(func() {
-		lost := errors.Is(l.Over(), store.ErrLost)
+		lost := errors.Is(l.Err(), store.ErrLost)
 		l.Stop()
 		if lost {
 			return
