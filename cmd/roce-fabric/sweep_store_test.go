@@ -309,7 +309,7 @@ func (l *leasedLock) write(ctx context.Context, do func()) error {
 	ctx, cancel := l.Guard(ctx)
 	defer cancel()
 	for {
-		if err := errors.Join(l.Over(), ctx.Err()); err != nil {
+		if err := errors.Join(l.Err(), ctx.Err()); err != nil {
 			return err
 		}
 		err := l.mine(ctx, do)

@@ -308,7 +308,7 @@ func (j *journal) Append(ctx context.Context, record []byte) error {
 	ctx, cancel := j.l.Guard(ctx)
 	defer cancel()
 	if err := j.append(ctx, record); err != nil {
-		if lost := j.l.Over(); lost != nil {
+		if lost := j.l.Err(); lost != nil {
 			return lost
 		}
 		return fmt.Errorf("%s: %w", j.l.s.Place(j.id), err)

@@ -347,7 +347,7 @@ func (g *Group) leave(lease *store.Lease) error {
 			}
 		}
 	}
-	reason := cmp.Or(lease.Over(), over.Err())
+	reason := cmp.Or(lease.Err(), over.Err())
 	lease.Stop()
 	g.mu.Lock()
 	own := g.own
@@ -376,7 +376,7 @@ func (g *Group) Mine(key string) bool {
 func (g *Group) Hold(ctx context.Context, key string) (held context.Context, release func(), ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.lease == nil || g.lease.Over() != nil || g.held[key] || Owner(g.working, key) != g.own.Name || Owner(g.next, key) != g.own.Name {
+	if g.lease == nil || g.lease.Err() != nil || g.held[key] || Owner(g.working, key) != g.own.Name || Owner(g.next, key) != g.own.Name {
 		return nil, nil, false
 	}
 	for name, c := range g.others {
