@@ -70,9 +70,9 @@ func TestParseIsTheInverseOfTheWriter(t *testing.T) {
 func TestParseRefusesWhatIsNotCONFIGDB(t *testing.T) {
 	for in, want := range map[string]string{
 		``:                                          "unexpected EOF",
-		`[]`:                                        "found [ where an object belongs",
+		`[]`:                                        "found [] where an object belongs",
 		`{"PORT":{"Ethernet0":{"mtu"`:               "PORT|Ethernet0",
-		`{"PORT":{"Ethernet0":"up"}}`:               "PORT|Ethernet0: found up where an object belongs",
+		`{"PORT":{"Ethernet0":"up"}}`:               "PORT|Ethernet0: found \"up\" where an object belongs",
 		`{"PORT":{"Ethernet0":{"mtu":nil}}}`:        "PORT|Ethernet0",
 		`{"PORT":{"Ethernet0":{"lanes":[1]}}}`:      "PORT|Ethernet0 lanes: list member 1 is not text",
 		`{"PORT":{}} trailing`:                      "text after the end",
