@@ -35,7 +35,7 @@ func enlarged(need int64) int64 { return (need + 3<<10) &^ (1<<10 - 1) }
 func (p *Port) BuffersFor(running *Port) (b Buffers, why string) {
 	switch {
 	case running.Driver != DriverMLX5:
-		return b, "mlx5 alone lets its receive buffer be divided, and not " + cmp.Or(clean(running.Driver), "this driver")
+		return b, "only mlx5 supports dividing the receive buffer; this NIC's driver is " + cmp.Or(clean(running.Driver), "unknown")
 	case !running.Buffers.Set:
 		return b, cmp.Or(clean(running.Missing[FieldBuffers]), "not read")
 	}

@@ -42,7 +42,7 @@ func TestBuffersFor(t *testing.T) {
 		"too little in all":        {auto, Buffers{Size: [8]int64{131072}, Total: 131072}, nil, Buffers{}, "has 131072 B and lossless priorities {3} need 162624 B at 400G over 10m"},
 		"a total that is not told": {auto, Buffers{Size: [8]int64{131072}}, nil, Buffers{}, "need 162624 B"},
 		"no such buffer":           {auto, Buffers{PriorityToBuffer: [8]int8{3: 9}}, nil, Buffers{}, "priority 3 in buffer 9"},
-		"bnxt":                     {auto, Buffers{PriorityToBuffer: all}, func(p *Port) { p.Driver = DriverBNXT }, Buffers{}, "mlx5 alone lets its receive buffer be divided, and not bnxt_en"},
+		"bnxt":                     {auto, Buffers{PriorityToBuffer: all}, func(p *Port) { p.Driver = DriverBNXT }, Buffers{}, "only mlx5 supports dividing the receive buffer; this NIC's driver is bnxt_en"},
 		"not read": {auto, Buffers{}, func(p *Port) {
 			p.Buffers.Set = false
 			p.Missing = map[string]string{FieldBuffers: "needs root"}

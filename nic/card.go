@@ -61,7 +61,7 @@ func (d *differ) dcqcn() {
 		c := Change{Field: FieldDCQCN + "[" + name + "]", Kind: KindDrift, Old: qos.Absent, New: strconv.FormatUint(want, 10), Blocked: DCQCNLimit(d.have.Driver, name)}
 		why := clean(d.missing[FieldDCQCN])
 		if d.have.VF {
-			c.Blocked = cmp.Or(c.Blocked, "it is the physical function's: state it there")
+			c.Blocked = cmp.Or(c.Blocked, "a VF uses the setting of its physical function: set it there")
 		}
 		switch {
 		case c.Blocked != "":
@@ -85,16 +85,16 @@ func (d *differ) dcqcn() {
 func (d *differ) relaxed() {
 	if d.want.RelaxedOrdering.Or(false) && d.have.Driver != DriverMLX5 {
 		d.add(Change{Field: FieldRelaxedOrdering, Kind: KindDrift, Old: qos.Absent, New: onOff(true),
-			Blocked: "NVIDIA's cards alone have a setting for it: take it out of the intent"})
+			Blocked: "only NVIDIA cards have this setting: remove it from the intent"})
 	}
 }
 
 // maxRead compares the maximum PCIe read request size.
 func (d *differ) maxRead() {
 	if d.want.MaxReadRequest.Set && d.missing[FieldMaxReadRequest] == NotInDriver {
-		why := "the NIC is no card on PCIe that shows it: take it out of the intent"
+		why := "this interface has no readable PCIe configuration space: remove maxReadRequest from the intent"
 		if d.have.VF {
-			why = "it is the physical function's: state it there"
+			why = "a VF uses the setting of its physical function: set it there"
 		}
 		d.add(Change{Field: FieldMaxReadRequest, Kind: KindDrift, Old: qos.Absent, New: strconv.Itoa(d.want.MaxReadRequest.V), Blocked: why})
 		return

@@ -178,7 +178,7 @@ func pick(of []Candidate, s intent.Selector, rails, all int) (name, why string) 
 		if of != "" {
 			of = " (" + of + ")"
 		}
-		return "", fmt.Sprintf("the intent counts %s%s, and the host has %s for them (%s): which rail each is, is not certain", words.Count(rails, "rail"), of, words.Count(len(names), "NIC"), shown)
+		return "", fmt.Sprintf("the intent has %s%s, but the host has %s (%s), so the NIC of each rail is not certain", words.Count(rails, "rail"), of, words.Count(len(names), "matching NIC"), shown)
 	}
 	return names[s.Rail-1], ""
 }

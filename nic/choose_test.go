@@ -37,8 +37,8 @@ func TestChoose(t *testing.T) {
 		"rails of first ports": {sel{"r1": {Model: "1021", Port: 1, Rail: 1}, "r2": {Model: "1021", Port: 1, Rail: 2}}, map[string]string{"r1": "ens2f0", "r2": "ens3f0"}, nil},
 		"all rails":            {sel{"r6": {Rail: 6}}, map[string]string{"r6": "ens10"}, nil},
 		"too few rails": {sel{"r1": {Vendor: "nvidia", Rail: 1}, "r4": {Vendor: "nvidia", Rail: 4}}, nil, map[string]string{
-			"r1": "the intent counts 4 rails (vendor nvidia), and the host has 5 NICs for them (ens1, ens2f0, ens2f1, ens3f0, ens3f1): which rail each is, is not certain",
-			"r4": "the intent counts 4 rails",
+			"r1": "the intent has 4 rails (vendor nvidia), but the host has 5 matching NICs (ens1, ens2f0, ens2f1, ens3f0, ens3f1), so the NIC of each rail is not certain",
+			"r4": "the intent has 4 rails",
 		}},
 		"none": {sel{"a": {Vendor: "amd"}}, nil, map[string]string{"a": "its selector (vendor amd) matches none of 6 NICs of the host"}},
 		"two":  {sel{"a": {Serial: "MT1"}}, nil, map[string]string{"a": "its selector (serial MT1) matches ens2f0, ens2f1: state pci, serial, port or rail as well"}},

@@ -231,7 +231,7 @@ func (b *builder) cable() {
 	b.from(l.Cable.From, FieldCable)
 	m := units.Length(math.Ceil(float64(l.Cable.V)))
 	if m > maxCable {
-		b.problem(l.Cable.From, "size the receive buffers of the NIC by hand", "the driver takes a cable of at most %s, and this one has %s: the length is left alone", maxCable, l.Cable.V)
+		b.problem(l.Cable.From, "size the receive buffers of the NIC by hand", "the driver accepts a cable of at most %s, this one has %s; the length is not set", maxCable, l.Cable.V)
 		return
 	}
 	b.port.Cable = qos.Of(m)
@@ -264,7 +264,7 @@ func (b *builder) stated() {
 	switch {
 	case !n.Buffers.V || b.settings.Lossless() == 0:
 	case !p.Cable.Set || n.Link.Speed.V <= 0:
-		b.problem(n.Buffers.From, "state the link of the NIC, with its speed and a cable of at most "+maxCable.String(), "buffers: auto sizes them by the link, which is not known: they are left alone")
+		b.problem(n.Buffers.From, "state the link of the NIC, with its speed and a cable of at most "+maxCable.String(), "buffers: auto needs the speed and cable length of the link; the buffers are not set")
 	default:
 		p.BufferSpeed = qos.Of(n.Link.Speed.V)
 		b.from(n.Buffers.From, FieldBuffers)
@@ -341,9 +341,9 @@ func (b *builder) notifications(rdma []*intent.Class, want *mlxconfig.Settings) 
 			b.from(cnp.DSCP.From, FieldCNPDSCP)
 		}
 	case len(several) > 0:
-		b.problem(intent.Origin{Pos: several[0].Pos}, `call the class of congestion notifications "cnp"`, "classes %s are strict and lossy: which of them congestion notifications travel in is open, and their marking is left alone", namesOf(several))
+		b.problem(intent.Origin{Pos: several[0].Pos}, `call the class of congestion notifications "cnp"`, "classes %s are strict and lossy; it is not clear which one carries congestion notifications, so their marking is not set", namesOf(several))
 	default:
-		b.problem(intent.Origin{Pos: rdma[0].Pos}, fmt.Sprintf("add a class cnp: {priority: 6, dscp: [%d], strict: true}", DefaultCNPDSCP), "no class is strict and lossy: how the NIC marks congestion notifications is left alone")
+		b.problem(intent.Origin{Pos: rdma[0].Pos}, fmt.Sprintf("add a class cnp: {priority: 6, dscp: [%d], strict: true}", DefaultCNPDSCP), "no class is strict and lossy, so the marking of congestion notifications is not set")
 	}
 }
 

@@ -129,7 +129,7 @@ func (d *differ) port(name string, have, want *Port, unchosen string) {
 	} else {
 		why := "the host has no interface of that name: correct it in the intent, or look for the card"
 		if want.Select.Set {
-			why = cmp.Or(clean(unchosen), "its selector ("+want.Select.V.String()+") was not looked at")
+			why = cmp.Or(clean(unchosen), "its selector ("+want.Select.V.String()+") was not evaluated")
 		}
 		d.add(Change{Field: FieldPort, Kind: KindMissing, Old: qos.Absent, New: "present", Blocked: why})
 		return
@@ -183,7 +183,7 @@ func (d *differ) port(name string, have, want *Port, unchosen string) {
 func (d *differ) upper(name string, have, want *Upper) {
 	d.name, d.from = name, want.From
 	blocked := func(kind Kind, field, old, new string) {
-		d.add(Change{Field: field, Kind: kind, Old: clean(old), New: new, Blocked: "this tool makes no bonds and VLANs: change the network configuration of the host, or correct the intent"})
+		d.add(Change{Field: field, Kind: kind, Old: clean(old), New: new, Blocked: "this tool does not create or change bonds and VLANs: change the host's network configuration, or correct the intent"})
 	}
 	if have == nil || have.Kind != want.Kind {
 		kind, old := KindMissing, qos.Absent

@@ -73,7 +73,7 @@ func (d *differ) functions() {
 func vfLimit(have *Port, want int) string {
 	switch {
 	case have.VFs.V > 0:
-		return fmt.Sprintf("another number takes all %d VFs away first, also those in use: stop what uses them, write 0 into /sys/class/net/%s/device/sriov_numvfs, and apply again", have.VFs.V, clean(have.Name))
+		return fmt.Sprintf("changing the number removes all %d VFs first, even those in use: stop what uses them, write 0 to /sys/class/net/%s/device/sriov_numvfs, and apply again", have.VFs.V, clean(have.Name))
 	case have.Driver == DriverMLX5 && have.MaxVFs < want:
 		return fmt.Sprintf("the firmware offers %d VFs: set SRIOV_EN=1 and NUM_OF_VFS=%d with mlxconfig, and reset the card; in some servers SR-IOV is off in the BIOS", have.MaxVFs, want)
 	case have.MaxVFs < want:
@@ -88,7 +88,7 @@ func (d *differ) eswitch() string {
 	if d.want.Representors.V {
 		mode = "switchdev"
 	}
-	return "a change of the mode makes the interface anew, and takes its VFs away: " + eswitchTo(d.have, mode)
+	return "changing the mode recreates the interface and removes its VFs: " + eswitchTo(d.have, mode)
 }
 
 // eswitchTo returns the instructions for changing the switch mode by hand.

@@ -114,7 +114,7 @@ func pfcLimit(have, want *Port) string {
 	if most == 0 {
 		return "the card has no lossless traffic class: turn RDMA on in its NVM with niccli, and reboot"
 	}
-	return fmt.Sprintf("priorities %s are lossless in %d traffic classes and the card has %d that may be (max_lltc)", want.PFC.V, len(classes), most)
+	return fmt.Sprintf("priorities %s are lossless in %d traffic classes, but the card supports only %d lossless ones (max_lltc)", want.PFC.V, len(classes), most)
 }
 
 // dscpLimit explains why ice would reject a DSCP map: ice maps a DSCP to a traffic class, which
@@ -135,7 +135,7 @@ func dscpLimit(have, want *Port) string {
 // ecnLimit explains why nicctl cannot turn congestion control on; "" if it can.
 func ecnLimit(have, want *Port) string {
 	if have.Driver == DriverIonic && !want.CNPDSCP.Set {
-		return "nicctl turns DCQCN on with the DSCP of congestion notifications, and the intent has no class of theirs"
+		return "nicctl needs the DSCP of congestion notifications to turn DCQCN on, and the intent has no class for them"
 	}
 	return ""
 }
@@ -188,7 +188,7 @@ func (d *differ) stall() {
 	c := drift
 	if d.have.Missing[FieldStallPrevention] == NotInDriver && d.want.StallPrevention.Set {
 		c.Field, c.Old, c.New = FieldStallPrevention, qos.Absent, d.want.StallPrevention.V
-		c.Blocked = "NVIDIA's own driver (MLNX_OFED, DOCA) alone has it: install it, or take the key out of the intent"
+		c.Blocked = "only NVIDIA's own driver (MLNX_OFED, DOCA) has this setting: install it, or remove the key from the intent"
 		d.add(c)
 		return
 	}
@@ -229,7 +229,7 @@ func ringLimit(have *Port, want Rings) string {
 		case r.want > r.max:
 			return fmt.Sprintf("the device takes %s rings of at most %d", r.what, r.max)
 		case have.Driver == DriverIonic && bits.OnesCount(uint(r.want)) != 1:
-			return fmt.Sprintf("ionic takes powers of two alone, and the %s rings are to have %d", r.what, r.want)
+			return fmt.Sprintf("ionic accepts only powers of two; the intent sets the %s rings to %d", r.what, r.want)
 		}
 	}
 	return ""

@@ -45,7 +45,7 @@ func TestLimits(t *testing.T) {
 		edit    func(*Port)
 		blocked string
 	}{
-		"lossless classes": {two, FieldPFC, func(p *Port) { p.Driver, p.PFC.V, p.PFCClasses = DriverBNXT, 0, qos.Of(1) }, "{3,4} are lossless in 2 traffic classes and the card has 1"},
+		"lossless classes": {two, FieldPFC, func(p *Port) { p.Driver, p.PFC.V, p.PFCClasses = DriverBNXT, 0, qos.Of(1) }, "{3,4} are lossless in 2 traffic classes, but the card supports only 1"},
 		"enough of them":   {two, FieldPFC, func(p *Port) { p.Driver, p.PFC.V, p.PFCClasses = DriverBNXT, 0, qos.Of(2) }, ""},
 		"not told":         {two, FieldPFC, func(p *Port) { p.Driver, p.PFC.V = DriverBNXT, 0 }, ""},
 		"none at all":      {base, FieldPFC, func(p *Port) { p.Driver, p.PFC.V, p.PFCClasses = DriverBNXT, 0, qos.Of(0) }, "no lossless traffic class"},

@@ -166,7 +166,7 @@ func TestProblems(t *testing.T) {
 		check func(*Port) bool
 	}{
 		"half a metre": {edit(t, "cable: 10m", "cable: 2.5m"), "", func(p *Port) bool { return p.Cable == qos.Of(units.Length(3)) }},
-		"too long":     {edit(t, "cable: 10m", "cable: 2km"), "a cable of at most 999m, and this one has 2000m", func(p *Port) bool { return !p.Cable.Set }},
+		"too long":     {edit(t, "cable: 10m", "cable: 2km"), "a cable of at most 999m, this one has 2000m", func(p *Port) bool { return !p.Cable.Set }},
 		"no cnp": {edit(t, "  cnp: {priority: 6, dscp: [48], strict: true}\n", ""), "no class is strict and lossy", func(p *Port) bool {
 			nv, err := p.WantedNV(&Port{Driver: DriverMLX5, CardPort: 1, NV: map[string]NV{"CNP_RES_PRIO_MODE_P1": {Next: "1"}}})
 			return err == nil && !p.CNPDSCP.Set && !p.CNPPriority.Set && len(nv) == 4 && nv["CNP_DSCP_P1"] == ""
@@ -246,7 +246,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-func TestExplainSaysWhatIsOpen(t *testing.T) {
+func TestExplainListsProblems(t *testing.T) {
 	f := load(t, edit(t, "  cnp: {priority: 6, dscp: [48], strict: true}\n", ""))
 	e, err := Explain(f, f.Host("gpu1"), "ens1f0np0")
 	if err != nil {
@@ -357,7 +357,7 @@ func TestTagsOfAnotherPriority(t *testing.T) {
 			t.Errorf("%s: %v", trust, e)
 		}
 		problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Port != "bond0.100" })
-		if len(problems) != want || want == 1 && !strings.Contains(problems[0].What, "is sent with PCP 0: the kernel has priority 0 for ToS 98") {
+		if len(problems) != want || want == 1 && !strings.Contains(problems[0].What, "is sent with PCP 0: ToS 98 has kernel priority 0") {
 			t.Errorf("%s: %+v", trust, problems)
 		}
 	}

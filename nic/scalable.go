@@ -34,9 +34,9 @@ func sfLimit(have *Port, want int) string {
 	case have.Driver != DriverMLX5:
 		return "SFs are supported only on NVIDIA's cards (driver mlx5_core): remove sfs from the intent"
 	case have.SFs.V > 0:
-		return fmt.Sprintf("another number would delete SFs, perhaps some in use: stop what uses them, run 'devlink port del' for each port of flavour pcisf that 'devlink port show' lists for pci/%s, and apply again", clean(have.PCI))
+		return fmt.Sprintf("changing the number would delete SFs, possibly some in use: stop what uses them, run 'devlink port del' for each port of flavour pcisf that 'devlink port show' lists for pci/%s, and apply again", clean(have.PCI))
 	case !have.Representors.V: // Linux, mlx5/core/sf/devlink.c
-		return "the card makes SFs in switchdev mode alone, and a change of the mode makes the interface anew, and takes its VFs away: " + eswitchTo(have, "switchdev") + "; have the host do that at boot, before its boot unit"
+		return "SFs need switchdev mode; changing the mode recreates the interface and removes its VFs: " + eswitchTo(have, "switchdev") + "; have the host do so at boot, before its boot unit"
 	case have.MaxSFs.Set && have.MaxSFs.V < want:
 		return fmt.Sprintf("the card offers %d SFs: set PER_PF_NUM_SF=1 and PF_TOTAL_SF=%d with mlxconfig, and reset the card", have.MaxSFs.V, want)
 	}

@@ -186,7 +186,7 @@ func (u *Upper) tags(s *intent.Settings, tos qos.Opt[int], v intent.VLAN) []Prob
 			m[from] = int8(pcp)
 		case int(m[from]) != pcp && s.Trust.V == qos.TrustPCP:
 			problems = []Problem{{Port: v.Name, Where: k.DSCP.From.String(), Hint: RDMAPriority,
-				What: fmt.Sprintf("RDMA-CM over VLAN %s is sent with PCP %d: the kernel has priority %d for ToS %d, which is that of another class than %s", v.Name, m[from], from, tos.V, k.Name)}}
+				What: fmt.Sprintf("RDMA-CM over VLAN %s is sent with PCP %d: ToS %d has kernel priority %d, which belongs to a class other than %s", v.Name, m[from], tos.V, from, k.Name)}}
 		}
 	}
 	if len(s.Classes) > 0 {

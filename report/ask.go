@@ -43,7 +43,7 @@ func (c *Console) answer(ctx context.Context) (string, error) {
 		return "", ctx.Err()
 	case s := <-answer:
 		if errors.Is(s.err, io.EOF) {
-			s.err = errors.New("the questions were not answered")
+			s.err = errors.New("input ended before all questions were answered")
 		}
 		return s.line, s.err
 	}

@@ -156,7 +156,7 @@ func (c *Console) Diff(fabric string, unified bool, each func(emit func(*fleet.D
 			err = c.nativeDiff(d)
 		}
 		if n := len(d.Blocked); n > 0 {
-			c.Talk("%s: %s cannot be made by this tool and %s not shown; 'roce-fabric plan' says why", d.Device, words.Count(n, "change"), map[bool]string{true: "is", false: "are"}[n == 1])
+			c.Talk("%s: %s not shown because this tool cannot make %s; see 'roce-fabric plan'", d.Device, words.Count(n, "change"), map[bool]string{true: "it", false: "them"}[n == 1])
 		}
 		return err
 	})

@@ -97,7 +97,7 @@ func (c *Console) ExplainedIf(set []string, was, now Explained) error {
 		out = append(out, strings.TrimRight(text, " "))
 	}
 	if was != nil && !differ {
-		c.Talk("nothing of this differs from what the intent says")
+		c.Talk("--set changes nothing that is shown here")
 	}
 	return c.lines(out)
 }

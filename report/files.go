@@ -26,9 +26,9 @@ func ParseFiles(args []string) ([]File, error) {
 		form, path, ok := strings.Cut(arg, "=")
 		switch {
 		case !ok || path == "":
-			return nil, fleet.Wrong("", "write --report sarif=roce.sarif", "--report %q names no form and file", arg)
+			return nil, fleet.Wrong("", "write --report sarif=roce.sarif", "--report %q is not FORM=FILE", arg)
 		case !slices.Contains(Forms, Form(form)):
-			return nil, fleet.Wrong("", "the forms are "+strings.Join(FormNames(), ", "), "--report %s: there is no form %q", arg, form)
+			return nil, fleet.Wrong("", "the forms are "+strings.Join(FormNames(), ", "), "--report %s: unknown form %q", arg, form)
 		case slices.ContainsFunc(out, func(f File) bool { return filepath.Clean(f.Path) == filepath.Clean(path) }):
 			return nil, fleet.Wrong("", "", "--report: %s is named twice", path)
 		}

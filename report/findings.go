@@ -189,7 +189,7 @@ func (r Report) Accepting() string {
 		return ""
 	}
 	slices.Sort(rules)
-	return "an intent that says 'suppress: [" + strings.Join(slices.Compact(rules), ", ") + "]' accepts what cannot be checked, and no fault"
+	return "add 'suppress: [" + strings.Join(slices.Compact(rules), ", ") + "]' to the intent to accept what cannot be checked; faults are still reported"
 }
 
 // Passed reports whether there are no errors, every device was read, and everything could be

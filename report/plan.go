@@ -189,7 +189,7 @@ func count(d *fleet.DevicePlan) (changes, open int) {
 
 // differences counts the values that differ but are not changed by apply.
 func differences(n int) string {
-	return words.Count(n, "difference") + " that apply leaves"
+	return words.Count(n, "difference") + " that apply does not change"
 }
 
 // maxValues is the widest "old -> new" that is printed on the line of its change.

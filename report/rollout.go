@@ -127,7 +127,7 @@ func together(r *fleet.Rollout) string {
 	if r.Together == nil {
 		return ""
 	}
-	return fmt.Sprintf("changed side by side, in %s, links would be worse for about %s less; 'rollout: {together: true}' in the intent asks for that", words.Count(r.Together.Waves, "wave"), about(r.Together.Saves))
+	return fmt.Sprintf("changing devices in parallel, in %s, would shorten the time in which links are worse off by about %s; set 'rollout: {together: true}' in the intent", words.Count(r.Together.Waves, "wave"), about(r.Together.Saves))
 }
 
 // leftOpen returns, for the end of a headline, what was not checked or not proven.
@@ -238,9 +238,9 @@ func proof(l order.CheckSummary) string {
 	faults := "no fault"
 	switch {
 	case l.Worse > 0:
-		faults = fmt.Sprintf("%s only in between, %d before or after as well", words.Count(l.Worse, "fault"), l.Known)
+		faults = fmt.Sprintf("%s only during the rollout, %d also before or after it", words.Count(l.Worse, "fault"), l.Known)
 	case l.Known > 0:
-		faults = fmt.Sprintf("no fault only in between, %d before or after as well", l.Known)
+		faults = fmt.Sprintf("no fault only during the rollout, %d also before or after it", l.Known)
 	}
 	if l.Unused > 0 {
 		faults += fmt.Sprintf(", %d of a class that the link does not carry yet", l.Unused)

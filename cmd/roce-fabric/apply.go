@@ -49,7 +49,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	case o.saved != "" && len(a.only) > 0:
 		return usage("--only and --plan exclude each other: a saved plan is carried out as a whole")
 	case o.resume && (o.saved != "" || len(a.only) > 0):
-		return usage("--resume takes neither --plan nor --only: it goes on with the devices that the run did not come to")
+		return usage("--resume takes neither --plan nor --only: it continues with the devices that the run did not reach")
 	}
 	r, err := a.begin(ctx, o.runFlags, o.yes || o.saved != "", a.command("plan"))
 	if err != nil {
@@ -101,7 +101,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		_, next := report.Interim(i)
 		a.Talk("next: apply again, run %d of %d: %s", i.Run+1, i.Runs, next)
 	case res != nil && res.Stopped() && !a.nic.on:
-		a.Talk("next: once that is mended 'roce-fabric apply --resume' goes on; 'roce-fabric rollback' undoes what was applied")
+		a.Talk("next: fix the cause, then 'roce-fabric apply --resume' continues; 'roce-fabric rollback' undoes what was applied")
 	case err == nil && res.Wrote():
 		a.Next(a.nextCommand("validate", a.only))
 	}
@@ -110,7 +110,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 
 // askGate asks whether to confirm a wave for which the gate had too few counters.
 func (a *app) askGate(ctx context.Context, why string) error {
-	a.Talk("the gate has not enough counters to call the wave a pass: %s", why)
+	a.Talk("the gate has too few counters to pass the wave: %s", why)
 	if err := a.Confirm(ctx, "Confirm the wave all the same?"); err != nil {
 		return fmt.Errorf("the wave was not confirmed: %s", why)
 	}

@@ -70,7 +70,7 @@ func (a *app) judgesAlone(cmd *cobra.Command, o checkOptions) (bool, error) {
 	}
 	for _, flag := range []string{"only", "topology", "yang"} {
 		if cmd.Flags().Changed(flag) {
-			return true, usageHint("name the intent with -f", "--%s needs an intent, and configurations are judged without one here", flag)
+			return true, usageHint("name the intent with -f", "--%s needs an intent, but these configurations are checked without one", flag)
 		}
 	}
 	return true, nil

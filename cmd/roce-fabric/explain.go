@@ -68,7 +68,7 @@ func (a *app) explainIf(ctx context.Context, args, set []string) error {
 	// The unchanged intent may have nothing to explain.
 	was, err := a.explained(ctx, args, nil)
 	if err != nil {
-		a.Talk("without --set there is nothing to compare with: %v", err)
+		a.Talk("nothing to compare with; without --set, this cannot be explained: %v", err)
 	}
 	return a.ExplainedIf(set, was, now)
 }

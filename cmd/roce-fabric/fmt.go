@@ -23,7 +23,7 @@ func (a *app) fmtCommand() *cobra.Command {
 			case cmd.Flags().Changed("file"):
 				return usage("--file and arguments exclude each other: both name files")
 			case len(args) > 1 && slices.Contains(args, "-"):
-				return usage("- stands alone: standard output is the formatted text, or the names of files")
+				return usage("- must be the only path: standard output holds either the formatted text or file names")
 			}
 			return a.fmt(args, check, diff)
 		},

@@ -159,7 +159,7 @@ func contradicted(r *fleet.Imported) error {
 // importSources resolves the sources named by the flags.
 func (a *app) importSources(ctx context.Context, o importOptions) (*fleet.Sources, error) {
 	if len(a.only) > 0 && a.file == "" && len(o.inventory) == 0 {
-		return nil, usage("--only picks switches of -f and --inventory, and there is neither")
+		return nil, usage("--only needs -f or --inventory")
 	}
 	switches, err := fleet.ParseSources(o.configs, o.devices)
 	if err != nil {

@@ -82,7 +82,7 @@ func isNew(out string) error {
 	case err != nil:
 		return usage("--out: %w", err)
 	case there:
-		return usageHint("name another file with --out", "%s is there already, and is left as it is", out)
+		return usageHint("name another file with --out", "%s already exists; it was not changed", out)
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (a *app) starter(ctx context.Context, o *starter.Options, chosen []*starter
 	switch {
 	case len(missing) == 0:
 	case !a.CanAsk():
-		return nil, usageHint("--example writes one that is whole: "+strings.Join(examples.Names(), ", "),
+		return nil, usageHint("--example writes a complete intent: "+strings.Join(examples.Names(), ", "),
 			"%s must be given: stdin is not a terminal; cannot ask", strings.Join(missing, ", "))
 	default:
 		if err := a.askFor(ctx, o, chosen); err != nil {
@@ -117,7 +117,7 @@ func (a *app) starter(ctx context.Context, o *starter.Options, chosen []*starter
 	}
 	for _, f := range chosen {
 		if !f.Asked() {
-			return nil, usage("--%s: a fabric of shape %s has no such thing", f.Name, o.Shape)
+			return nil, usage("--%s does not apply to a fabric of shape %s", f.Name, o.Shape)
 		}
 	}
 	text, err := o.Intent()

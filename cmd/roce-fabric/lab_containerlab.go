@@ -26,7 +26,7 @@ func (a *app) labContainerlabCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if out == "" || out == "-" {
-				return usageHint("such as --out clab.yml", "--out must name the file of the topology: the other files of the lab come into its folder")
+				return usageHint("such as --out clab.yml", "--out must name the topology file; the lab's other files go into the same folder")
 			}
 			return a.labContainerlab(cmd.Context(), out, images, force)
 		},

@@ -99,7 +99,7 @@ func (a *app) labFaultClearCommand() *cobra.Command {
 			for _, s := range args {
 				n, err := strconv.Atoi(s)
 				if err != nil {
-					return usageHint("'roce-fabric lab fault list' shows the numbers", "%q is no number of a fault", s)
+					return usageHint("'roce-fabric lab fault list' shows the numbers", "%q is not the number of a fault", s)
 				}
 				r.Numbers = append(r.Numbers, n)
 			}
@@ -131,7 +131,7 @@ func (a *app) labDeviceFlag(c *cobra.Command, r *lab.Request) {
 // labFaults sends a request to the running lab and prints the faults that its devices then have.
 func (a *app) labFaults(ctx context.Context, r lab.Request) error {
 	if a.lab == "" {
-		return usageHint("start one with 'roce-fabric lab up INTENT'", "no lab: --lab or ROCE_FABRIC_LAB names the file of a running one")
+		return usageHint("start one with 'roce-fabric lab up INTENT'", "no lab: set --lab or ROCE_FABRIC_LAB to the file of a running lab")
 	}
 	f, err := a.labFile()
 	if err != nil {

@@ -34,7 +34,7 @@ func (a *app) manCommand() *cobra.Command {
 				return err
 			}
 			if len(args) > 0 {
-				return usage("--out writes the pages of all commands, and takes no command")
+				return usage("--out writes the pages of all commands; leave out COMMAND")
 			}
 			n, err := writePages(book, root, dir)
 			if err == nil {

@@ -43,7 +43,7 @@ func (a *app) nicAgentCommand() *cobra.Command {
 				if file != "" {
 					cfg.Source = keep.Intent{Path: file, Host: host, Roots: m.Roots, Warn: func(text string) { a.Warn("%s", text) }}
 				} else if host != "" {
-					return usageHint("name the intent with -f", "--host is a name of an intent, and there is none")
+					return usageHint("name the intent with -f", "--host needs an intent")
 				}
 				a.waited = true
 				return keep.Run(cmd.Context(), &a.Console, cfg, keep.Options{Version: version, Listen: listen, Reload: onHangup()})

@@ -94,7 +94,7 @@ func (a *app) nicReset(ctx context.Context, o resetOptions) (err error) {
 		}
 	}
 	defer context.AfterFunc(ctx, func() {
-		a.Talk("interrupted: the host that is being reset is worked on to its end (a third Ctrl-C leaves it as it is)")
+		a.Talk("interrupted: the reset in progress is completed first (a third Ctrl-C abandons it)")
 	})()
 	res, err := fleet.Reset(ctx, r.devices, plans, run)
 	return a.ended(r.f.Name, res, err, "")

@@ -93,7 +93,7 @@ func (a *app) ownFiles() error {
 			name = filepath.Join(here, name)
 		}
 		if to, err := filepath.EvalSymlinks(name); err == nil && below(here, name) && !below(real, to) {
-			return usageHint("in a pipeline, the intent is part of the checkout", "%s is a link to a file outside of the working folder", name)
+			return usageHint("in a pipeline, the intent is part of the checkout", "%s is a symbolic link to a file outside the working folder", name)
 		}
 	}
 	return nil

@@ -144,7 +144,7 @@ func (a *app) prepare(ctx context.Context, devices []fleet.Device, f *intent.Fab
 	past := a.history(s)
 	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f, History: past, Workers: a.parallel, Gate: gate, Tool: version, Progress: a.Progress(a.Steps())})
 	if bad := past.Unread(); len(bad) > 0 {
-		a.Warn("%s cannot be read, so what was left on devices is not known: %v", words.Count(len(bad), "journal"), bad[0])
+		a.Warn("cannot read %s, so it is unknown what earlier runs left on devices: %v", words.Count(len(bad), "journal"), bad[0])
 	}
 	return plan, err
 }

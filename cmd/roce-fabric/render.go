@@ -26,7 +26,7 @@ func (a *app) renderCommand() *cobra.Command {
 			case forGnmic:
 				return a.renderGnmic(cmd.Context(), dir)
 			}
-			return usageHint("it is "+forSwitches+" or "+forGnmic, "--for: nothing is rendered for %q", reader)
+			return usageHint("use "+forSwitches+" or "+forGnmic, "--for: unknown value %q", reader)
 		},
 	}
 	a.intentFlags(c, onlySwitches)
@@ -74,7 +74,7 @@ func (a *app) render(ctx context.Context, dir, models string) error {
 		return err
 	}
 	if dir == "" && len(c.Switches) != 1 {
-		return usageHint("name a folder with --out, or one switch with --only", "standard output holds the file of one switch, not of %d", len(c.Switches))
+		return usageHint("name a folder with --out, or one switch with --only", "standard output can hold the file of only one switch, not of %d", len(c.Switches))
 	}
 	if err := a.checkYANG(c, models); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (a *app) render(ctx context.Context, dir, models string) error {
 		}
 		for _, class := range d.Desired.Classes {
 			if class.KeepsECN {
-				a.Talk("%s: class %s has ecn: keep, so its curve is not in the rendered text", sw.Name, class.Name)
+				a.Talk("%s: class %s has ecn: keep, so its thresholds are not rendered", sw.Name, class.Name)
 			}
 		}
 		name, text := fleet.SystemOf(d).Encode(d)

@@ -83,7 +83,7 @@ func TestRenderGnmic(t *testing.T) {
 		t.Errorf("%d targets, outputs %v", len(f.Targets), f.Outputs)
 	}
 
-	if status, _, errOut := runHere(t, "render", "-f", file, "--for", "telegraf"); status != exitUsage || !strings.Contains(errOut, `--for: nothing is rendered for "telegraf"`) {
+	if status, _, errOut := runHere(t, "render", "-f", file, "--for", "telegraf"); status != exitUsage || !strings.Contains(errOut, `--for: unknown value "telegraf"`) {
 		t.Errorf("status %d: %s", status, errOut)
 	}
 

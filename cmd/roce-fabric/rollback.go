@@ -43,9 +43,9 @@ func (a *app) rollbackCommand(flags func(*cobra.Command)) *cobra.Command {
 func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err error) {
 	switch {
 	case o.list && id != "":
-		return usage("--list shows all runs, and takes no run")
+		return usage("--list shows all runs; leave out RUN")
 	case o.list && a.nic.on && len(a.only) > 0:
-		return usage("--list shows all runs, and takes no --only")
+		return usage("--list shows all runs; leave out --only")
 	case o.list:
 		return a.listRuns(ctx, o.state)
 	}
@@ -69,7 +69,7 @@ func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err e
 		a.Warn("the journal of run %s is %s", u.ID, cut)
 	}
 	if runs := u.Runs(); len(runs) > 1 {
-		a.TalkClean("it went on with the run before it, which did not come to its end; these are rolled back together: %s", strings.Join(runs, ", "))
+		a.TalkClean("it resumed an interrupted run; these runs are rolled back together: %s", strings.Join(runs, ", "))
 	}
 	undo := report.Shown{Fabric: r.f.Name, Rollout: u.Rollout(o.gate.GateMode), Devices: u.Plans()}
 	if o.plan {

@@ -238,7 +238,7 @@ func (a *app) sayRun(p *fleet.Past, what string) {
 func (a *app) history(s *fleet.Store) *fleet.History {
 	past, busy, err := fleet.OpenHistory(s)
 	if err != nil {
-		a.Warn("the runs in %s cannot be read, so what they left on devices is not known: %v", s, err)
+		a.Warn("cannot read the runs in %s, so it is unknown what they left on devices: %v", s, err)
 		return &fleet.History{}
 	}
 	if busy != nil {
@@ -285,7 +285,7 @@ func (a *app) ended(fabric string, r *fleet.Result, err error, advice string) er
 		a.Talk("journal: %s", r.Journal)
 	}
 	if r.Continues != "" {
-		a.Talk("run %s did not come to its end, and this one went on with it: 'roce-fabric %s' rolls back both", r.Continues, a.command("rollback"))
+		a.Talk("run %s was interrupted and this run resumed it; 'roce-fabric %s' rolls back both", r.Continues, a.command("rollback"))
 	}
 	switch {
 	case refused != nil && refused.Hint == "" && refused.Kind == fleet.KindImpact:

@@ -49,7 +49,7 @@ func (a *app) unlock(ctx context.Context, args []string, o fleet.StoreOptions, y
 		fmt.Fprintf(a.Out, "%s\n", held)
 		return nil
 	case held.Run != args[0]:
-		return usage("the lock is not of run %s: it is of %s", args[0], held)
+		return usage("the lock does not belong to run %s but to %s", args[0], held)
 	}
 	if err := a.mustAsk(yes, "unlock"); err != nil {
 		return err

@@ -193,7 +193,7 @@ func TestEnable(t *testing.T) {
 		b.Settled(d)
 		b = newBox(t, boxOptions{Options: simeos.Options{Model: strata, Unprivileged: true, EnablePassword: "another"}})
 		_, err := b.Open().Probe(t.Context())
-		says(t, err, drivers.ErrAuth, drivers.ErrUnreachable, "enable refuses the password of the login", "% Bad secret")
+		says(t, err, drivers.ErrAuth, drivers.ErrUnreachable, "enable rejects the login password", "% Bad secret")
 	})
 }
 

@@ -30,7 +30,7 @@ func TestMarksOfOthers(t *testing.T) {
 		{name: "for ever", text: `{"run":"r0","life":99999999}`, age: 25 * time.Hour, says: "took over the mark of run r0"},
 		{name: "ahead of time", text: `{"run":"r0"}`, age: -time.Hour, says: "run r0", refused: true},
 		{name: "hostile", text: "{\"run\":\"\\u001b[2J\\nr0\"}", says: "run r0: wait", refused: true},
-		{name: "anything", text: "/etc/passwd\n\x1b[2J", says: "a run that does not say which: wait", refused: true},
+		{name: "anything", text: "/etc/passwd\n\x1b[2J", says: "an unidentified run: wait", refused: true},
 		{name: "the same run", text: `{"run":"r1"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

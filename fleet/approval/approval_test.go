@@ -113,7 +113,7 @@ func TestWebhook(t *testing.T) {
 		{"status", 403, `{"approved":true,"reason":"frozen"}`, "frozen"},
 		{"accepted", 202, `{"approved":true}`, "it answers 202 Accepted"},
 		{"broken", 500, `<html>`, "it answers 500 Internal Server Error"},
-		{"redirect", 307, `{"approved":true}`, "it redirects elsewhere (status 307)"},
+		{"redirect", 307, `{"approved":true}`, "it redirects to another address (status 307)"},
 		{"not JSON", 200, `approved`, "the answer is not valid JSON of the expected form"},
 		{"another type", 200, `{"approved":"true"}`, "the answer is not valid JSON of the expected form"},
 		{"two documents", 200, `{"approved":true}{"approved":false}`, "the answer is not valid JSON of the expected form"},
@@ -167,7 +167,7 @@ func TestWebhookUnreachable(t *testing.T) {
 		{"not trusted", intent.Approval{Timeout: time.Minute}, "certificate"},
 		{"too late", intent.Approval{CA: authority(t, s), Timeout: 50 * time.Millisecond}, "no answer within 50ms"},
 		{"no token", intent.Approval{CA: authority(t, s), Token: "env:NO_SUCH_TOKEN", Timeout: time.Minute}, "token: environment variable NO_SUCH_TOKEN is not set"},
-		{"no authority", intent.Approval{CA: os.DevNull, Timeout: time.Minute}, "holds no certificate"},
+		{"no authority", intent.Approval{CA: os.DevNull, Timeout: time.Minute}, "contains no certificate"},
 	} {
 		c.to.URL = s.URL + "/hook?key=hunter2"
 		by := Of(&c.to, trusted, "")

@@ -37,7 +37,7 @@ func verdict(status int, body []byte) error {
 	bad := json.Unmarshal(body, &answer)
 	switch {
 	case status >= 300 && status < 400:
-		return fmt.Errorf("it redirects elsewhere (status %d)", status)
+		return fmt.Errorf("it redirects to another address (status %d)", status)
 	case status != http.StatusOK:
 		return reason(answer.Reason, fmt.Sprintf("it answers %d %s", status, http.StatusText(status)))
 	case len(body) > callout.MaxAnswer:

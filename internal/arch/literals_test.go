@@ -19,12 +19,12 @@ func systemFaults(src source, fset *token.FileSet, file *ast.File) []string {
 	ast.Inspect(file, func(n ast.Node) bool {
 		if lit, ok := n.(*ast.BasicLit); ok {
 			if s, ok := text(lit); ok && slices.Contains(systems, strings.ToLower(s)) {
-				faults = append(faults, fmt.Sprintf("%s:%d: %s: core code asks a capability, not the name of a system", src.path, fset.Position(lit.Pos()).Line, lit.Value))
+				faults = append(faults, fmt.Sprintf("%s:%d: %s: core code must ask for a capability, not compare the name of a system", src.path, fset.Position(lit.Pos()).Line, lit.Value))
 			}
 		}
 		if sel, ok := n.(*ast.SelectorExpr); ok {
 			if x, ok := sel.X.(*ast.Ident); ok && x.Name == "intent" && slices.Contains(systems, strings.ToLower(sel.Sel.Name)) {
-				faults = append(faults, fmt.Sprintf("%s:%d: intent.%s: core code asks a capability, not for one system", src.path, fset.Position(sel.Pos()).Line, sel.Sel.Name))
+				faults = append(faults, fmt.Sprintf("%s:%d: intent.%s: core code must ask for a capability, not compare with one system", src.path, fset.Position(sel.Pos()).Line, sel.Sel.Name))
 			}
 		}
 		return true
@@ -57,7 +57,7 @@ func pathFaults(src source, fset *token.FileSet, file *ast.File) []string {
 	}
 	see := func(pos token.Pos, s string) {
 		if !src.test && sharedPath.MatchString(s) {
-			add(pos, "product code does without the folder next to the checkout")
+			add(pos, "product code must not use the folder next to the checkout")
 		}
 	}
 	for _, g := range file.Comments {
@@ -70,7 +70,7 @@ func pathFaults(src source, fset *token.FileSet, file *ast.File) []string {
 			}
 		}
 		if call, ok := n.(*ast.CallExpr); ok && !src.test && joinsShared(call) {
-			add(n.Pos(), "product code does without the folder next to the checkout")
+			add(n.Pos(), "product code must not use the folder next to the checkout")
 		}
 		return true
 	})

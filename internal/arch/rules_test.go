@@ -153,7 +153,7 @@ func importFaults(files []source) []string {
 
 func placeFault(pkg string) string {
 	if layer, _ := place(pkg); layer < 0 {
-		return "the package has no place in the layers"
+		return "the package belongs to no layer"
 	}
 	if within(pkg, "drivers") && pkg != "drivers" && system(pkg, "drivers") == "" && !within(pkg, hosts) && !withinAny(pkg, append(shared, helpers...)) {
 		return "the folder has no record of a system, system.go"
@@ -183,17 +183,17 @@ func ourFault(f source, imp string) string {
 	impLayer, impFolder := place(imp)
 	switch {
 	case impLayer < 0:
-		return "the package has no place in the layers"
+		return "the package belongs to no layer"
 	case impLayer > layer:
-		return fmt.Sprintf("%s stands below %s", folder, impFolder)
+		return fmt.Sprintf("%s is below %s and must not import it", folder, impFolder)
 	case impLayer == layer && impFolder != folder:
-		return fmt.Sprintf("%s and %s stand side by side", folder, impFolder)
+		return fmt.Sprintf("%s and %s are in the same layer and must not import each other", folder, impFolder)
 	}
 	if within(imp, "nic") && within(pkg, "drivers") && !within(pkg, hosts) {
 		return "left to " + hosts
 	}
 	if within(imp, hosts) && within(pkg, "drivers") && !within(pkg, hosts) {
-		return "drivers know nothing of one another, and what they share nothing of them"
+		return "drivers must not import each other, and shared packages must not import drivers"
 	}
 	if theirs := system(imp, "render"); theirs != "" {
 		if within(pkg, "drivers") && system(pkg, "drivers") != theirs ||
@@ -202,7 +202,7 @@ func ourFault(f source, imp string) string {
 		}
 	}
 	if theirs := system(imp, "drivers"); theirs != "" && within(pkg, "drivers") && system(pkg, "drivers") != theirs {
-		return "drivers know nothing of one another, and what they share nothing of them"
+		return "drivers must not import each other, and shared packages must not import drivers"
 	}
 	return ""
 }

@@ -54,7 +54,7 @@ func CheckOutput(path string) (replaced bool, err error) {
 	if st, err := os.Stat(filepath.Dir(at)); err != nil {
 		return false, err
 	} else if !st.IsDir() {
-		return false, fmt.Errorf("%s is no folder", filepath.Dir(at))
+		return false, fmt.Errorf("%s is not a folder", filepath.Dir(at))
 	}
 	if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) {
 		return err == nil, err

@@ -74,7 +74,7 @@ func (f *File) Read(b []byte) (n int, err error) {
 		}
 		// Reading a pipe without a writer returns EOF, but a writer may still come.
 		if time.Now().After(f.silent) {
-			return 0, fmt.Errorf("%s: nobody writes to this pipe", f.Name())
+			return 0, fmt.Errorf("%s: no process writes to this pipe", f.Name())
 		}
 		time.Sleep(pipePause)
 	}

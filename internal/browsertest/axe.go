@@ -49,7 +49,7 @@ func (b *Browser) Faults(source string) []string {
 	b.Eval(nil, source)
 	b.Call(http.MethodPost, "/execute/async", map[string]any{"script": axeRun, "args": []any{}}, &found)
 	if found.Error != "" || found.Passes == 0 {
-		b.T.Fatalf("axe-core %s judges nothing: %s", found.Version, found.Error)
+		b.T.Fatalf("axe-core %s checked nothing: %s", found.Version, found.Error)
 	}
 	return found.Faults
 }

@@ -235,7 +235,7 @@ func (b *Browser) Until(what, condition string, args ...any) {
 			return
 		}
 		if time.Now().After(end) {
-			b.T.Fatalf("the page does not come to this: %s (%s)", what, condition)
+			b.T.Fatalf("timed out waiting for the page: %s (%s)", what, condition)
 		}
 		// Wait for two frames, so that the page can draw.
 		b.Call(http.MethodPost, "/execute/async", map[string]any{"script": "requestAnimationFrame(() => requestAnimationFrame(arguments[0]))", "args": []any{}}, nil)

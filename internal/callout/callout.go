@@ -118,7 +118,7 @@ func (t *To) client() (*http.Client, error) {
 		}
 		tr.TLSClientConfig.RootCAs = x509.NewCertPool()
 		if !tr.TLSClientConfig.RootCAs.AppendCertsFromPEM(b) {
-			return nil, fmt.Errorf("%s holds no certificate", t.CA)
+			return nil, fmt.Errorf("%s contains no certificate", t.CA)
 		}
 	}
 	return &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
@@ -127,7 +127,7 @@ func (t *To) client() (*http.Client, error) {
 func (t *To) request(ctx context.Context, document []byte) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(document))
 	if err != nil {
-		return nil, errors.New("the request cannot be made")
+		return nil, errors.New("the URL cannot be parsed")
 	}
 	resolve := secret.Resolve
 	if t.Policy != nil {

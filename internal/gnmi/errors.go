@@ -26,7 +26,7 @@ var (
 	// errPlaintextPassword reports that a password would have been sent in clear text.
 	errPlaintextPassword = errors.New("password without TLS")
 	// errUnverifiedPassword reports that a password would have been sent to an unverified server.
-	errUnverifiedPassword = errors.New("password to a server whose certificate is not verified")
+	errUnverifiedPassword = errors.New("the password would be sent to a server whose certificate is not verified")
 	// ErrConfig reports that the Config is invalid; nothing was sent.
 	ErrConfig = errors.New("gNMI settings are wrong")
 	// ErrAnswer reports that the device's answer makes no sense.
@@ -86,7 +86,7 @@ func (c *Client) rpcError(ctx context.Context, op string, err error) *RPCError {
 	switch e.Code {
 	case codes.Unauthenticated, codes.PermissionDenied:
 		e.kind = ErrAuth
-		e.hint = "check the user name and password; a SONiC with user_auth cert wants a client certificate instead"
+		e.hint = "check the user name and password; SONiC with user_auth cert needs a client certificate instead"
 	case codes.NotFound:
 		// SONiC also reports a path that it cannot read at all as NotFound, with the actual code
 		// inside the text.

@@ -113,7 +113,7 @@ func match(req *gpb.GetRequest, resp *gpb.GetResponse) ([][]byte, error) {
 		byKey[a.key] = a.val
 	}
 	if len(byKey) != len(answers) {
-		return nil, errors.New("a path is answered twice")
+		return nil, errors.New("the answer contains a path twice")
 	}
 	found := 0
 	for i, p := range req.Path {
@@ -132,7 +132,7 @@ func match(req *gpb.GetRequest, resp *gpb.GetResponse) ([][]byte, error) {
 	case found == len(answers):
 		return values, nil
 	case found > 0 || len(answers) != len(req.Path):
-		return nil, fmt.Errorf("%d of %d values are for paths that were not asked", len(answers)-found, len(answers))
+		return nil, fmt.Errorf("%d of %d values are for paths that were not requested", len(answers)-found, len(answers))
 	}
 	for i, a := range answers {
 		b, err := jsonValue(a.val)

@@ -70,11 +70,11 @@ func (u Update) wire(e gpb.Encoding) *gpb.Update {
 // check rejects requests that a device would misread.
 func (r SetRequest) check() error {
 	if r.Empty() {
-		return errors.New("set asks for nothing")
+		return errors.New("the Set is empty")
 	}
 	if r.CLI != "" {
 		if r.Origin != "" || len(r.Deletes)+len(r.Replaces)+len(r.Updates) > 0 {
-			return errors.New("CLI lines go alone in a set")
+			return errors.New("a Set with CLI lines cannot contain other changes")
 		}
 		return checkCLI(r.CLI, "\n\t")
 	}

@@ -64,7 +64,7 @@ func newTLS(t TLS) (*tls.Config, *verifier, error) {
 		}
 		v.roots = x509.NewCertPool()
 		if !v.roots.AppendCertsFromPEM(pem) {
-			return nil, nil, fmt.Errorf("CA file %s holds no certificate", t.CAFile)
+			return nil, nil, fmt.Errorf("CA file %s contains no certificate", t.CAFile)
 		}
 	}
 	pair := tls.Certificate{}

@@ -79,7 +79,7 @@ func clip(s string) string { return term.Clip(s, 100) }
 
 // String names the owner of the mark: "run 7 of ann@host1, since 2026-11-24T22:00:05Z".
 func (m Mark) String() string {
-	out := "a run that does not say which"
+	out := "an unidentified run"
 	if m.Run != "" {
 		out = "run " + m.Run
 	}

@@ -18,7 +18,7 @@ func TestMark(t *testing.T) {
 		t.Error(got)
 	}
 	for _, bad := range []string{"", "{", "null", `{"run":"` + strings.Repeat("x", Max) + `"}`, `{"since":"never"}`} {
-		if got := Parse([]byte(bad)).String(); got != "a run that does not say which" {
+		if got := Parse([]byte(bad)).String(); got != "an unidentified run" {
 			t.Errorf("%.20q: %s", bad, got)
 		}
 	}

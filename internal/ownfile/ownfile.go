@@ -40,7 +40,7 @@ func Open(path string, flag int, perm fs.FileMode) (_ *os.File, err error) {
 		return nil, notRegular(path, st)
 	}
 	if sys, ok := st.Sys().(*syscall.Stat_t); ok && sys.Nlink > 1 && flag&(os.O_WRONLY|os.O_RDWR) != 0 {
-		return nil, fmt.Errorf("%s is also a file elsewhere: it has %d names (hard links)", path, sys.Nlink)
+		return nil, fmt.Errorf("%s has %d hard links; expected only one name", path, sys.Nlink)
 	}
 	if cut != 0 {
 		return f, f.Truncate(0)

@@ -111,7 +111,7 @@ func (p *Policy) Check() error {
 	}
 	for _, s := range p.Addresses {
 		if _, err := path.Match(s, ""); err != nil || s == "" || strings.Contains(s, "/") && !isNetwork(s) {
-			return fmt.Errorf("%s: %q is no network, IP address or pattern of host names", OptionAddresses, s)
+			return fmt.Errorf("%s: %q is not a network, IP address or host name pattern", OptionAddresses, s)
 		}
 	}
 	return nil

@@ -126,7 +126,7 @@ func (n *Network) configure(ctx context.Context, b *Batch, bursts [][]int) (note
 		}
 		if at != b.Level {
 			// The following lines would be typed at the wrong level.
-			return n.end(n.fail(errRefused, &LineError{Number: number, Line: line, Words: "the prompt is not that of " + b.Level}))
+			return n.end(n.fail(errRefused, &LineError{Number: number, Line: line, Words: "unexpected prompt: expected that of level " + b.Level}))
 		}
 		for l := range strings.Lines(out) {
 			if l = clip(l); l != "" && len(notes) < maxNotes {
@@ -159,7 +159,7 @@ func (n *Network) configure(ctx context.Context, b *Batch, bursts [][]int) (note
 			if err = judge(i+1, texts[k], a.out, a.at); err != nil && i > before+1 && n.s.dead == nil {
 				// The line may be valid only in the parent mode, which the skipped exit would have
 				// entered.
-				err = n.fail(errUnclear, fmt.Errorf("%q is refused where %q was left out", texts[k], exit))
+				err = n.fail(errUnclear, fmt.Errorf("the device rejected %q after %q was left out", texts[k], exit))
 			}
 			if err != nil {
 				break
@@ -211,7 +211,7 @@ func (n *Network) ShowAll(ctx context.Context, cmds []string) ([]Shown, error) {
 		// The answer to an empty line is just the prompt. Anything more is the rest of the
 		// previous answer.
 		if rest, err := n.Show(ctx, ""); err != nil || strings.TrimSpace(rest) != "" {
-			return nil, n.end(n.fail(ErrLost, fmt.Errorf("the answer to %q goes on behind a line like the prompt", cmd)))
+			return nil, n.end(n.fail(ErrLost, fmt.Errorf("the output of %q continues after a line that looks like the prompt", cmd)))
 		}
 	}
 	return out, nil
@@ -378,11 +378,11 @@ func (t *talk) judge() ([]answer, error) {
 	last := string(lastLine(all))
 	n.at = n.level(last)
 	unclear := func(l string) error {
-		return n.fail(errUnclear, fmt.Errorf("%q after %d of %d lines", clip(l), len(t.said), len(t.lines)))
+		return n.fail(errUnclear, fmt.Errorf("unexpected output %q after %d of %d lines", clip(l), len(t.said), len(t.lines)))
 	}
 	switch {
 	case n.at == "" && n.pager != nil && n.pager.MatchString(last):
-		return nil, n.end(n.fail(errPager, fmt.Errorf("%q stops at %s", t.lines[max(0, len(t.said)-1)], n.p.Pager)))
+		return nil, n.end(n.fail(errPager, fmt.Errorf("the output of %q stopped at the pager prompt %s", t.lines[max(0, len(t.said)-1)], n.p.Pager)))
 	case n.at == "" || len(t.said) < len(t.lines):
 		return nil, unclear(last)
 	}

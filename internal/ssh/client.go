@@ -218,7 +218,7 @@ func (c *Client) close() error {
 	select {
 	case <-ended:
 	case <-patience.C:
-		return newError("close", c.addr, ErrTimeout, errors.New("the connection does not end"))
+		return newError("close", c.addr, ErrTimeout, errors.New("the connection did not close"))
 	}
 	for _, err := range errs {
 		if err != nil && !gone(err) && !errors.Is(err, os.ErrDeadlineExceeded) {

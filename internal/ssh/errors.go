@@ -15,7 +15,7 @@ import (
 var (
 	ErrUnreachable    = errors.New("device is unreachable")
 	ErrHostKeyUnknown = errors.New("host key is not known")
-	ErrHostKeyChanged = errors.New("host key is not the known one")
+	ErrHostKeyChanged = errors.New("host key has changed")
 	ErrAuth           = errors.New("login refused")
 	ErrTimeout        = errors.New("no answer in time")
 	// errConfig reports that the Config is invalid; nothing was sent.
@@ -26,7 +26,7 @@ var (
 	// ErrTooLarge reports that a command printed more than the limit.
 	ErrTooLarge = errors.New("output too large")
 	// errRefused reports that the device rejected a channel or a command.
-	errRefused = errors.New("device refuses")
+	errRefused = errors.New("rejected by the device")
 )
 
 // Error is a failure on a connection. It wraps one of the sentinels, and the context's error if

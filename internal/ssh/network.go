@@ -155,7 +155,7 @@ func (n *Network) begin(ctx context.Context, password secret.Secret) error {
 	for name := n.p.Home; name != n.at; {
 		l := n.levels[name]
 		if l == nil || len(up) > len(n.p.Levels) {
-			return n.fail(ErrAuth, fmt.Errorf("the login lands at %s, from where %s cannot be entered", n.at, n.p.Home))
+			return n.fail(ErrAuth, fmt.Errorf("the login starts at level %s, which does not lead to level %s", n.at, n.p.Home))
 		}
 		up = append(up, l)
 		name = l.Below
@@ -182,7 +182,7 @@ func (n *Network) escalate(ctx context.Context, l *level, password secret.Secret
 	asked := n.asks(out)
 	if asked {
 		if password == "" {
-			return n.fail(ErrAuth, fmt.Errorf("%s asks for a password, and the login has none", l.Enter))
+			return n.fail(ErrAuth, fmt.Errorf("%s asks for a password, but none is configured", l.Enter))
 		}
 		if out, err = n.answer(ctx, password); err != nil {
 			return err
@@ -190,11 +190,11 @@ func (n *Network) escalate(ctx context.Context, l *level, password secret.Secret
 	}
 	switch words := n.refusal(out, false); {
 	case n.asks(out):
-		return n.fail(ErrAuth, fmt.Errorf("%s refuses the password of the login", l.Enter))
+		return n.fail(ErrAuth, fmt.Errorf("%s rejects the login password", l.Enter))
 	case n.at == l.Name:
 		return nil
 	case asked:
-		return n.fail(ErrAuth, fmt.Errorf("%s refuses the password of the login: %s", l.Enter, words))
+		return n.fail(ErrAuth, fmt.Errorf("%s rejects the login password: %s", l.Enter, words))
 	default:
 		return n.fail(ErrAuth, fmt.Errorf("%s is refused: %s", l.Enter, words))
 	}
@@ -276,7 +276,7 @@ func (n *Network) home(ctx context.Context) error {
 		}
 	}
 	if n.at != n.p.Home {
-		return n.end(n.fail(ErrLost, fmt.Errorf("the prompt is not that of %s", n.p.Home)))
+		return n.end(n.fail(ErrLost, fmt.Errorf("unexpected prompt: expected that of level %s", n.p.Home)))
 	}
 	return nil
 }
@@ -389,7 +389,7 @@ func (n *Network) ends(out, line string) (string, error) {
 	last := lastLine(out)
 	if n.at = n.level(last); n.at == "" {
 		if n.pager != nil && n.pager.MatchString(last) {
-			return "", n.end(n.fail(errPager, fmt.Errorf("%q stops at %s", line, n.p.Pager)))
+			return "", n.end(n.fail(errPager, fmt.Errorf("the output of %q stopped at the pager prompt %s", line, n.p.Pager)))
 		}
 		return out, nil
 	}

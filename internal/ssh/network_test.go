@@ -194,7 +194,7 @@ func TestNetworkEnableRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := r.open(t)
 			var e *Error
-			if !errors.As(err, &e) || !errors.Is(err, ErrAuth) || !strings.Contains(err.Error(), "enable refuses the password") || strings.Contains(err.Error(), testPass) {
+			if !errors.As(err, &e) || !errors.Is(err, ErrAuth) || !strings.Contains(err.Error(), "enable rejects the login password") || strings.Contains(err.Error(), testPass) {
 				t.Errorf("error %v", err)
 			}
 		})

@@ -40,7 +40,7 @@ func TestSecretsOfDevicesAreHidden(t *testing.T) {
 }
 
 // Text that is not secret is kept.
-func TestTheRestStays(t *testing.T) {
+func TestOtherTextIsKept(t *testing.T) {
 	for _, text := range []string{
 		"interface Ethernet1/1\n   priority-flow-control on\n   service-profile KEY-ACCOUNTS\n",
 		`{"PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3,4"}}}`,

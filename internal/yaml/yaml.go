@@ -130,7 +130,7 @@ func isEmpty(n *yamlv3.Node) bool {
 func documents(data []byte) (docs []*yamlv3.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("the parser gave up: %v", r)
+			err = fmt.Errorf("the YAML parser failed: %v", r)
 		}
 	}()
 	dec := yamlv3.NewDecoder(bytes.NewReader(data))

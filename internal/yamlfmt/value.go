@@ -80,7 +80,7 @@ func (v *value) last() {
 	v.skip()
 	s := v.rest()
 	if s != "" && s[0] != '#' {
-		v.fail(v.pos, "text behind a value")
+		v.fail(v.pos, "text after a value")
 		return
 	}
 	v.end(trim(s))
@@ -102,7 +102,7 @@ func (v *value) quoted() {
 		// Trailing blanks may be escaped, so the line is copied unchanged.
 		v.out = append(v.out, written{text: v.line + s})
 		if v.line = ""; !v.next() {
-			v.fail(0, "the quotes do not end")
+			v.fail(0, "unterminated quotes")
 			return
 		}
 		if v.skip(); v.rest() != "" {
@@ -222,7 +222,7 @@ func (v *value) flow() {
 				v.endFlowLine(trim(s), last)
 			}
 			if last = 0; !v.next() {
-				v.fail(0, "the brackets do not end")
+				v.fail(0, "unclosed bracket")
 				return
 			}
 			v.flowGap()

@@ -105,7 +105,7 @@ func TestOwnFiles(t *testing.T) {
 var manyEmpty = regexp.MustCompile(`\n{3,}`)
 
 // Documents that differ only in insignificant blanks are formatted alike.
-func TestAnyBlanks(t *testing.T) {
+func TestInsignificantBlanks(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		n := 0
 		var tidy, wild strings.Builder

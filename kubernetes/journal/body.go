@@ -52,7 +52,7 @@ func (s *Secrets) Body(ctx context.Context, name string, parts int, sum string) 
 		return nil, fmt.Errorf("the plan %s: %w", name, err)
 	}
 	if h := sha256.Sum256(body); hex.EncodeToString(h[:]) != sum {
-		return nil, errors.New("the plan " + name + " is not the one that was kept: its SHA-256 is another")
+		return nil, errors.New("the plan " + name + " was modified: its SHA-256 differs")
 	}
 	return body, nil
 }

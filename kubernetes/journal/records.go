@@ -194,7 +194,7 @@ func (s *Secrets) Records(ctx context.Context, id store.ID, from int64) iter.Seq
 					err = store.CheckRecord(b)
 				}
 				if errors.Is(err, store.ErrCutOff) && (i+1 < len(names) || k+1 < len(keys)) {
-					err = errors.New("not whole")
+					err = errors.New("incomplete")
 				}
 				if err != nil {
 					err = fmt.Errorf("%s: record %d is %w", s.Place(id), n, err)
@@ -236,7 +236,7 @@ func (s *Secrets) parts(ctx context.Context, names []string) (out []byte, _ erro
 		part := &corev1.Secret{}
 		err := do(ctx, func(ctx context.Context) error { return s.c.Get(ctx, s.key(name), part) })
 		if err != nil {
-			return nil, fmt.Errorf("not whole: %w", err)
+			return nil, fmt.Errorf("incomplete: %w", err)
 		}
 		if out = append(out, part.Data["part"]...); len(out) > store.MaxRecord*2 {
 			return nil, errors.New("too large")

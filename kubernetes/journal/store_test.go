@@ -312,7 +312,7 @@ func TestBody(t *testing.T) {
 	if err := r.Client.Delete(t.Context(), &all.Items[1]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Body(t.Context(), "plan", 3, sum); err == nil || !strings.Contains(err.Error(), "not whole") {
+	if _, err := s.Body(t.Context(), "plan", 3, sum); err == nil || !strings.Contains(err.Error(), "incomplete") {
 		t.Errorf("a plan without a Secret: %v", err)
 	}
 }

@@ -267,7 +267,7 @@ func (r *Reporter) taint(ctx context.Context, n *corev1.Node, bad bool) error {
 	}
 	err = r.Client.Patch(ctx, n, client.RawPatch(types.MergePatchType, b))
 	if apierrors.IsConflict(err) {
-		err = fmt.Errorf("someone else wrote to the Node: %w", err)
+		err = fmt.Errorf("another client changed the Node: %w", err)
 	}
 	return err
 }

@@ -134,7 +134,7 @@ func (r *planReconciler) start(ctx context.Context, f *v1alpha1.Fabric, p *v1alp
 		a := &all[i]
 		switch {
 		case a.Spec.Digest != p.Spec.Digest:
-			err = errors.Join(err, r.answer(ctx, a, "Refused", fmt.Sprintf("it approves the digest %s, the plan has %s", a.Spec.Digest, p.Spec.Digest)))
+			err = errors.Join(err, r.answer(ctx, a, "Refused", fmt.Sprintf("the approval is for digest %s, but the plan has digest %s", a.Spec.Digest, p.Spec.Digest)))
 		case by == "":
 			by = a.Name
 		}
@@ -380,7 +380,7 @@ func openBody(ctx context.Context, st *journal.Secrets, p *v1alpha1.FabricPlan, 
 		return nil, &intentError{err.Error()}
 	}
 	if saved.Digest != p.Spec.Digest {
-		return nil, errors.Join(wrong("the plan in the Secrets has the digest %s, approved is %s", saved.Digest, p.Spec.Digest), saved.Close())
+		return nil, errors.Join(wrong("the plan in the Secrets has digest %s, but the approved digest is %s", saved.Digest, p.Spec.Digest), saved.Close())
 	}
 	return saved, nil
 }
@@ -421,7 +421,7 @@ func (r *planReconciler) resume(ctx context.Context, p *v1alpha1.FabricPlan, l *
 	}
 	for _, name := range natural.Keys(now) {
 		if now[name] != "" && now[name] != approved[name] && !cutOff[name] {
-			return nil, wrong("run %s was cut off, and %s is not as it was when the plan was made: its plan is another now", past.ID, name)
+			return nil, wrong("run %s was interrupted and %s has changed since the plan was made, so its plan is no longer valid", past.ID, name)
 		}
 	}
 	return fleet.Apply(ctx, devices, fresh, opts)

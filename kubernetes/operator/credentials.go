@@ -68,7 +68,7 @@ func (l *loaded) permit(name string, in *intent.Fabric) error {
 		all = append(all, a.PermitCallout(c))
 	}
 	if err := errors.Join(all...); err != nil {
-		return wrong("%s (Secret %s, annotation %s, says where its keys may be sent)", err, name, annotationAddresses)
+		return wrong("%s (annotation %s of Secret %s lists the allowed addresses)", err, annotationAddresses, name)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ rollout: {approval: {url: "https://change.example.net/roce"}}
 		"192.0.2.0/24,*.example.net":   "",
 		"198.51.100.0/24, example.org": "5:40: 192.0.2.1 is not an address",
 		"192.0.2.0/24":                 "change.example.net is not an address",
-		"192.0.2.0/33":                 "is no network",
+		"192.0.2.0/33":                 "is not a network",
 	} {
 		c := oneSecret{s: corev1.Secret{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotationAddresses: to}}, Data: map[string][]byte{"FABRIC_USER": []byte("u"), "FABRIC_PASSWORD": []byte("p")}}}
 		f, err := loadText(t.Context(), text)

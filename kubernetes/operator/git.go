@@ -53,7 +53,7 @@ type gitServer interface {
 
 // clone writes the files of an intent to a folder, and returns their path and the commit.
 func (o *Options) clone(ctx context.Context, c client.Reader, f *v1alpha1.Fabric, dir string) (path, revision string, _ error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, gitTime, fmt.Errorf("no end within %s", gitTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, gitTime, fmt.Errorf("not finished within %s", gitTime))
 	defer cancel()
 	src := f.Spec.Intent.Git
 	l, err := newGitLogin(ctx, c, f, dir+"-login")
@@ -229,7 +229,7 @@ func (s *gitHTTP) judge(resp *http.Response, kind string) error {
 		}
 		return wrong("%s refuses the login of Secret %s (%s)", s.url, s.login.secret, resp.Status)
 	case code == http.StatusNotFound:
-		return wrong("%s is no repository, or one that this login does not see", s.url)
+		return wrong("%s is not a repository, or the login has no access to it", s.url)
 	case code >= 300 && code < 400:
 		return wrong("%s redirects to %s: name that in spec.intent.git.url", s.url, resp.Header.Get("Location"))
 	case code != http.StatusOK:
@@ -249,7 +249,7 @@ type bounded struct {
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), *b.left+1)])
 	if *b.left -= int64(n); *b.left < 0 {
-		return 0, wrong("the server sends more than %d MiB: keep intents in a repository of their own", gitBytes>>20)
+		return 0, wrong("the server sends more than %d MiB: use a separate repository for intents", gitBytes>>20)
 	}
 	return n, err
 }

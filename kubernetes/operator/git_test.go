@@ -318,7 +318,7 @@ func TestClone(t *testing.T) {
 		{v1alpha1.GitSource{URL: https, Ref: "main"}, "none", "Secret none has no key token, password or ca.crt", false},
 		{v1alpha1.GitSource{URL: https, Ref: "main"}, "text", "Secret text: ca.crt has no certificate", false},
 		{v1alpha1.GitSource{URL: https, Ref: "main"}, "gone", "there is no Secret gone", false},
-		{v1alpha1.GitSource{URL: root + "/nope.git", Ref: "main"}, "token", "is no repository, or one that this login does not see", false},
+		{v1alpha1.GitSource{URL: root + "/nope.git", Ref: "main"}, "token", "is not a repository, or the login has no access to it", false},
 		{v1alpha1.GitSource{URL: root + "/moved", Ref: "main"}, "token", "redirects to https://elsewhere.example/moved/info/refs", false},
 		{v1alpha1.GitSource{URL: root + "/page", Ref: "main"}, "token", "is no Git repository: it answers with \"text/html", false},
 		{v1alpha1.GitSource{URL: root + "/large", Ref: "main"}, "token", "more than 32 MiB", false},

@@ -188,7 +188,7 @@ func checkPack(pack []byte) error {
 			size = max(size, made)
 		}
 		if sum += size; size > gitObjects || sum > gitObjects {
-			return wrong("the repository has more than %d MiB unpacked: keep intents in one of their own", gitObjects>>20)
+			return wrong("the repository has more than %d MiB unpacked: use a separate repository for intents", gitObjects>>20)
 		}
 	}
 	return nil
@@ -218,7 +218,7 @@ func writeTree(tree *object.Tree, src *v1alpha1.GitSource, commit plumbing.Hash,
 			continue
 		}
 		if strings.ContainsAny(e.Name, `/\`) {
-			return "", wrong("%s: %q is no name of a file", src.Path, e.Name)
+			return "", wrong("%s: %q is not a valid file name", src.Path, e.Name)
 		}
 		some = true
 		if err := writeFile(folder, path.Join(name, e.Name), e, filepath.Join(at, e.Name)); err != nil {

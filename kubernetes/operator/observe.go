@@ -90,7 +90,7 @@ func (r *fabricReconciler) observe(ctx context.Context, f *v1alpha1.Fabric, in *
 			run.Note(validate.Finding{ID: fleet.Unread, Severity: validate.Error, Device: name, What: fmt.Sprintf("no replica has read the device for %s", age.Round(time.Second)), Fix: "look into the logs of the operator"})
 		}
 		if ahead := o.status.LastTry.Time.Sub(now); ahead > skew {
-			run.Note(validate.Finding{ID: fleet.Unread, Severity: validate.Warning, Device: name, What: fmt.Sprintf("by its clock, %s reads the device %s from now", o.status.Replica, ahead.Round(time.Second)), Fix: "synchronise the clocks of the Nodes of the operator"})
+			run.Note(validate.Finding{ID: fleet.Unread, Severity: validate.Warning, Device: name, What: fmt.Sprintf("the clock of replica %s is %s ahead", o.status.Replica, ahead.Round(time.Second)), Fix: "synchronise the clocks of the Nodes of the operator"})
 		}
 		sum := sha256.Sum256(o.status.Summary)
 		_, _ = fmt.Fprintf(state, "%s %x\n", name, sum) // writing to a hash cannot fail
@@ -98,7 +98,7 @@ func (r *fabricReconciler) observe(ctx context.Context, f *v1alpha1.Fabric, in *
 		if !ok {
 			if k, err = readSummary(fabric, o.status.Summary); err != nil {
 				// Happens while two replicas run different releases.
-				k = known{summary: summary{Findings: []validate.Finding{{ID: fleet.Unread, Severity: validate.Info, Device: name, What: "what another replica read cannot be used: " + err.Error(), Unchecked: "the device", Because: "its summary cannot be read"}}}}
+				k = known{summary: summary{Findings: []validate.Finding{{ID: fleet.Unread, Severity: validate.Info, Device: name, What: "cannot decode another replica's reading: " + err.Error(), Unchecked: "the device", Because: "its summary cannot be read"}}}}
 			}
 		}
 		kept[sum] = k

@@ -46,7 +46,7 @@ func summaryOf(l *loaded, r *fleet.Reading) ([]byte, error) {
 	// Remove the folder of the intent, which differs between replicas.
 	packed := journal.Pack([]byte(l.said(string(b))))
 	if len(packed) > maxSummary {
-		return nil, fmt.Errorf("the summary of %s has %d KiB: more than %d are not kept", r.Device, len(packed)>>10, maxSummary>>10)
+		return nil, fmt.Errorf("the summary of %s has %d KiB, more than the limit of %d KiB", r.Device, len(packed)>>10, maxSummary>>10)
 	}
 	return packed, nil
 }

@@ -57,7 +57,7 @@ var (
 	// ErrRequest: the agent cannot decode the request, or it is too large.
 	ErrRequest = errors.New("unusable request")
 	// ErrAnswer: the answer is malformed or too large.
-	ErrAnswer = errors.New("unusable answer of the agent")
+	ErrAnswer = errors.New("unusable answer from the agent")
 	// ErrStart: the agent did not start.
 	ErrStart = errors.New("the agent did not start")
 	// ErrEnded: the agent exited before it answered. It is not known which changes it had made by

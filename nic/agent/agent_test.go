@@ -86,9 +86,9 @@ func clientOf(m agent.Machine) *agent.Client {
 	})}
 }
 
-// TestBothWays runs every operation on the machine directly and through a client: the results must
+// TestLocalAndRemote runs every operation on the machine directly and through a client: the results must
 // be the same.
-func TestBothWays(t *testing.T) {
+func TestLocalAndRemote(t *testing.T) {
 	type outcome struct {
 		Before, After, Reverted *nic.Host
 		Steps                   []local.Step
@@ -136,7 +136,7 @@ func TestBothWays(t *testing.T) {
 	}
 }
 
-func TestErrorsKeepWhatTheyAre(t *testing.T) {
+func TestErrorsSurviveTheWire(t *testing.T) {
 	h := newHost(t)
 	c := clientOf(agent.Local(h.Machine()))
 	ctx := t.Context()

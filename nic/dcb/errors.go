@@ -27,7 +27,7 @@ var (
 	ErrIgnored = errors.New("accepted without effect")
 	// ErrDiffers: the kernel answered success, but the value read back is neither the old nor the
 	// new one.
-	ErrDiffers = errors.New("not taken as it was set")
+	ErrDiffers = errors.New("the driver set another value")
 	// ErrInvalid: no device can have such a value. Nothing was sent.
 	ErrInvalid = errors.New("value out of range")
 	// ErrAnswer: the kernel's answer is malformed.

@@ -146,7 +146,7 @@ func TestNames(t *testing.T) {
 }
 
 // The search for other writers reads the wanted values in the fragments.
-func TestFragmentsAreWhatIsWanted(t *testing.T) {
+func TestFragmentsSetWantedValues(t *testing.T) {
 	f := &writers.Finder{NICs: []writers.NIC{
 		{Name: "ens1f0np0", Bond: "bond0", VLANs: []string{"bond0.100"}}, {Name: "ens2f0np0", Bond: "bond0", VLANs: []string{"bond0.100"}}, {Name: "ens10f0np0"},
 	}}

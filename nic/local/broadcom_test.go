@@ -20,7 +20,7 @@ func bnxt(cc string) localtest.Port {
 	return localtest.Port{Name: ens0, RDMA: "bnxt_re0", PCI: pci0, Driver: nic.DriverBNXT, CC: cc}
 }
 
-func TestBNXTThereAndBack(t *testing.T) {
+func TestBNXTApplyAndRevert(t *testing.T) {
 	for _, cc := range []string{localtest.CCConfigFS, localtest.CCDebugFS} {
 		t.Run(cc, func(t *testing.T) {
 			h := newHost(t, bnxt(cc))

@@ -80,7 +80,7 @@ func (m *Machine) dcqcn(d *device) (map[string]uint64, error) {
 func parameters(of map[string]uint64) error {
 	for _, name := range natural.Keys(of) {
 		if !slices.Contains(intent.DCQCNNames(), name) || of[name] > math.MaxUint32 {
-			return fmt.Errorf("%d for %q, which is no parameter of congestion control", of[name], clip(name))
+			return fmt.Errorf("%q = %d: not a congestion control parameter, or value out of range", clip(name), of[name])
 		}
 	}
 	return nil

@@ -40,7 +40,7 @@ func TestCardSettings(t *testing.T) {
 		"reads of bnxt":          {bnxt(""), reads, nic.FieldMaxReadRequest, ""},
 		"reads of ice":           {ice, reads, nic.FieldMaxReadRequest, ""},
 		"reads of ionic":         {ionic(), reads, nic.FieldMaxReadRequest, ""},
-		"relaxed writes of bnxt": {bnxt(""), nic.Port{Name: ens0, RelaxedOrdering: qos.Of(true)}, nic.FieldRelaxedOrdering, "NVIDIA's cards alone"},
+		"relaxed writes of bnxt": {bnxt(""), nic.Port{Name: ens0, RelaxedOrdering: qos.Of(true)}, nic.FieldRelaxedOrdering, "only NVIDIA cards"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t, tt.port)

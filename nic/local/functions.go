@@ -124,10 +124,10 @@ var vfsOp = op{
 	write: func(m *Machine, _ context.Context, d *device, want, have Value) error {
 		if *have.Number > 0 {
 			if *want.Number > 0 {
-				return fmt.Errorf("%d VFs are there: %w", *have.Number, ErrInUse)
+				return fmt.Errorf("%d VFs exist, and the number can be changed only from 0: %w", *have.Number, ErrInUse)
 			}
 			if used := m.usedVFs(d); len(used) > 0 {
-				return fmt.Errorf("they stay: %w: %s", ErrInUse, words.Some(used, maxShownFunctions))
+				return fmt.Errorf("not removed: %w: %s", ErrInUse, words.Some(used, maxShownFunctions))
 			}
 		}
 		return m.setNumber(m.sysNet(d.name, "device", "sriov_numvfs"), *want.Number)

@@ -128,8 +128,8 @@ func TestVFLimits(t *testing.T) {
 		got = append(got, c.Port+" "+c.Field+" "+c.Old+" -> "+c.New+": "+c.Blocked)
 	}
 	all := []string{
-		"ens1 vfs 2 -> 4: another number takes all 2 VFs away first, also those in use: stop what uses them, write 0 into /sys/class/net/ens1/device/sriov_numvfs, and apply again",
-		"ens1 representors on -> off: a change of the mode makes the interface anew, and takes its VFs away: with no VF in use, 'devlink dev eswitch set pci/0000:3b:00.0 mode legacy', and apply again",
+		"ens1 vfs 2 -> 4: changing the number removes all 2 VFs first, even those in use: stop what uses them, write 0 to /sys/class/net/ens1/device/sriov_numvfs, and apply again",
+		"ens1 representors on -> off: changing the mode recreates the interface and removes its VFs: with no VF in use, 'devlink dev eswitch set pci/0000:3b:00.0 mode legacy', and apply again",
 		"eth9 vfs 0 -> 1: the firmware offers 0 VFs: set SRIOV_EN=1 and NUM_OF_VFS=1 with mlxconfig, and reset the card; in some servers SR-IOV is off in the BIOS",
 	}
 	if !slices.Equal(got, all) {

@@ -65,7 +65,7 @@ func findChange(t *testing.T, h, want *nic.Host, field string) nic.Change {
 	return nic.Change{}
 }
 
-func TestIonicThereAndBack(t *testing.T) {
+func TestIonicApplyAndRevert(t *testing.T) {
 	h, cards := amd(t)
 	m, want := h.Machine(), desired(ens0)
 	before := held(cards)
@@ -136,7 +136,7 @@ func TestIonicPortsAreReadAtOnce(t *testing.T) {
 }
 
 // On ionic, ethtool takes PFC for link pause and would turn PFC off.
-func TestIonicPauseIsTheToolsAlone(t *testing.T) {
+func TestIonicPauseOnlyThroughNicctl(t *testing.T) {
 	h, cards := amd(t)
 	m, want := h.Machine(), desired(ens0)
 	cards.Edit(func(cs []*nicctltest.Card, _ *qos.Trust) {

@@ -138,7 +138,7 @@ func (m *Machine) Plan(running, desired *nic.Host, o Options) []Step {
 			}
 			s := Step{Port: name, Field: field, Layer: nic.LayerOf(field), Driver: have.Driver, Changes: changes, Want: value, What: what(shown(name, have), field, changes)}
 			if len(changes) == 0 {
-				s.What = "set ets of " + shown(name, have) + " again where the map of DSCPs has reset it"
+				s.What = "set ets of " + shown(name, have) + " again, because the DSCP map resets it"
 			}
 			for _, c := range changes {
 				s.Impact = max(s.Impact, c.Impact)

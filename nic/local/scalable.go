@@ -131,10 +131,10 @@ var sfsOp = op{
 		case *have.Number == 0:
 			return m.makeSFs(ctx, d, *want.Number)
 		case *want.Number > 0:
-			return fmt.Errorf("%d SFs are there: %w", *have.Number, ErrInUse)
+			return fmt.Errorf("%d SFs exist, and the number can be changed only from 0: %w", *have.Number, ErrInUse)
 		}
 		if used := m.usedSFs(d); len(used) > 0 {
-			return fmt.Errorf("they stay: %w: %s", ErrInUse, words.Some(used, maxShownFunctions))
+			return fmt.Errorf("not removed: %w: %s", ErrInUse, words.Some(used, maxShownFunctions))
 		}
 		ports, err := m.sfPorts(ctx, d)
 		if err != nil {

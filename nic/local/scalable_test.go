@@ -135,8 +135,8 @@ func TestSFLimits(t *testing.T) {
 	}
 	all := []string{
 		"ens1 sfs 0 -> 5: the card offers 4 SFs: set PER_PF_NUM_SF=1 and PF_TOTAL_SF=5 with mlxconfig, and reset the card",
-		"ens2 sfs 1 -> 5: another number would delete SFs, perhaps some in use: stop what uses them, run 'devlink port del' for each port of flavour pcisf that 'devlink port show' lists for pci/0000:3b:00.0, and apply again",
-		"eth1 sfs 0 -> 5: the card makes SFs in switchdev mode alone, and a change of the mode makes the interface anew, and takes its VFs away: with no VF in use, 'devlink dev eswitch set pci/0000:5e:00.0 mode switchdev', and apply again; have the host do that at boot, before its boot unit",
+		"ens2 sfs 1 -> 5: changing the number would delete SFs, possibly some in use: stop what uses them, run 'devlink port del' for each port of flavour pcisf that 'devlink port show' lists for pci/0000:3b:00.0, and apply again",
+		"eth1 sfs 0 -> 5: SFs need switchdev mode; changing the mode recreates the interface and removes its VFs: with no VF in use, 'devlink dev eswitch set pci/0000:5e:00.0 mode switchdev', and apply again; have the host do so at boot, before its boot unit",
 		"eth2 sfs 0 -> 5: SFs are supported only on NVIDIA's cards (driver mlx5_core): remove sfs from the intent",
 	}
 	if got := blocked(); !slices.Equal(got, all) {

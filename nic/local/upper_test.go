@@ -103,7 +103,7 @@ func mtus(h *localtest.Host) string {
 
 // A bond and its VLAN get the MTU and the map of the intent, in the order that the kernel accepts.
 // A revert restores everything that the kernel changed along with them.
-func TestUppersThereAndBack(t *testing.T) {
+func TestUppersApplyAndRevert(t *testing.T) {
 	for name, tt := range map[string]struct {
 		from  map[string]int
 		mtu   int

@@ -103,7 +103,7 @@ func missing(cfg *Config, name string) (Kind, string) {
 	}
 	for _, line := range cfg.Unread {
 		if strings.Contains(line, name) {
-			return Unreadable, "the tool's line of it cannot be understood: " + line
+			return Unreadable, "the tool's line about it cannot be parsed: " + line
 		}
 	}
 	inDPU, _ := cfg.dpu()

@@ -40,9 +40,9 @@ func sets(card *mlxconfigtest.Card) []string {
 	return slices.DeleteFunc(card.Calls(), func(call string) bool { return strings.HasSuffix(call, "query") })
 }
 
-// TestLife takes a card from factory settings to the wanted ones: they are programmed once, wait
+// TestProgramAndReset takes a card from factory settings to the wanted ones: they are programmed once, wait
 // for a reset without being planned again, and are in force afterwards.
-func TestLife(t *testing.T) {
+func TestProgramAndReset(t *testing.T) {
 	eachVersion(t, func(t *testing.T, card *mlxconfigtest.Card, tool *Tool) {
 		changes := planned(t, tool, roce)
 		if n := kinds(changes); n[Program] != 6 || len(n) != 1 {

@@ -76,7 +76,7 @@ SRIOV_EN N/A N/A False(0)
 	}
 }
 
-func TestTextThatIsNone(t *testing.T) {
+func TestUnparsableText(t *testing.T) {
 	for name, out := range map[string]string{
 		"nothing":           "",
 		"no table":          "\nDevice #1:\n----------\n\nDevice type:    ConnectX7\n",

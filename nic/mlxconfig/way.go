@@ -70,7 +70,7 @@ func (t *Tool) Way(ctx context.Context, dev string, cfg *Config, lockedDown bool
 	case err != nil:
 		return Way{}, fmt.Errorf("%w: %s: %w", ErrUnsupported, cfg.reset(), err)
 	}
-	return Way{}, fmt.Errorf("%w: %s: %s resets this card neither by itself nor with a reboot", ErrUnsupported, cfg.reset(), t.resetter())
+	return Way{}, fmt.Errorf("%w: %s: %s cannot reset this card, not even with a reboot", ErrUnsupported, cfg.reset(), t.resetter())
 }
 
 // wayRow matches a row of the tool's tables: "3: Driver restart and PCI reset  -Supported

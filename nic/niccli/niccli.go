@@ -29,7 +29,7 @@ var (
 	// ErrOutput: the tool's output cannot be parsed.
 	ErrOutput = errors.New("answer of niccli not understood")
 	// ErrIgnored: a set reported success, but the value read back is another one.
-	ErrIgnored = errors.New("the card holds another value")
+	ErrIgnored = errors.New("the card did not keep the value")
 )
 
 // SupportRDMA is the option that a card needs for an RDMA device.

@@ -110,7 +110,7 @@ func (t *Tool) call(ctx context.Context, verbs int, args []string) ([]string, er
 	case f.Says(noCard...):
 		f.Kind, f.Advice = ErrAccess, "nicctl needs root and the driver ionic: look with nicctl show card"
 	case f.Says("invalid input"): // ROCm/mori tools/env_setup.sh
-		f.Advice = "the firmware takes a schedule for priorities that have a DSCP alone, and wants a rate limit for a strict one"
+		f.Advice = "the firmware accepts a schedule only for priorities with a DSCP, and requires a rate limit for a strict one"
 	}
 	return nil, f
 }

@@ -137,5 +137,5 @@ func (s *State) Find(rdma, mac string) (*Port, *Device, error) {
 	case len(same) == 1:
 		return same[0], dev, nil
 	}
-	return nil, nil, fmt.Errorf("%w: card %s has %d ports, and none or several have the address of %s", ErrNoPort, dev.Card, len(all), word(rdma))
+	return nil, nil, fmt.Errorf("%w: card %s has %d ports; the Ethernet address of %s does not identify one of them", ErrNoPort, dev.Card, len(all), word(rdma))
 }

@@ -110,7 +110,7 @@ var errCutOff = errors.New("it is cut off")
 // for decompressing them. Up to Version, the fields are the same in 32-bit programs.
 func header(data []byte) (h elf.Header64, order encoding.ByteOrder, err error) {
 	if !bytes.HasPrefix(data, []byte(elf.ELFMAG)) {
-		return h, nil, errors.New("it is no program for Linux (ELF)")
+		return h, nil, errors.New("it is not a Linux program (ELF)")
 	}
 	order = encoding.LittleEndian
 	if len(data) > elf.EI_DATA && elf.Data(data[elf.EI_DATA]) == elf.ELFDATA2MSB {

@@ -174,8 +174,8 @@ func TestHostCannotRunIt(t *testing.T) {
 		{"another processor", `case $1 in -s) echo Linux;; *) echo s390x;; esac`, remote.ErrArch, "it is s390x, and "},
 		{"an unknown processor", `case $1 in -s) echo Linux;; *) echo vax;; esac`, remote.ErrArch, "processor vax is not known"},
 		{"another system", `echo FreeBSD`, remote.ErrArch, "it runs FreeBSD"},
-		{"no answer", `exit 1`, nil, "does not show its system"},
-		{"hostile", `printf '\033[2J|a|b\n'`, nil, "does not show its system"},
+		{"no answer", `exit 1`, nil, "cannot determine the host's operating system"},
+		{"hostile", `printf '\033[2J|a|b\n'`, nil, "cannot determine the host's operating system"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newLab(t)

@@ -168,7 +168,7 @@ func (h *Host) prepare(ctx context.Context, b *binary) error {
 	last, ok := strings.CutPrefix(out[len(out)-1], "roce-fabric|")
 	f := strings.Split(last, "|")
 	if !ok || len(f) != 4 || f[0] == "" || f[1] == "" || r.Status != 0 {
-		return h.fail(fmt.Errorf("the host does not show its system: exit status %d: %s", r.Status, said(r)), "the login needs a shell that runs sh, uname and sha256sum")
+		return h.fail(fmt.Errorf("cannot determine the host's operating system: exit status %d: %s", r.Status, said(r)), "the login needs a shell that runs sh, uname and sha256sum")
 	}
 	if err := b.runsOn(f[0], f[1]); err != nil {
 		return h.fail(err, "name a program for that host: build it with GOOS=linux CGO_ENABLED=0 and the GOARCH of the host")

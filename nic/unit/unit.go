@@ -243,7 +243,7 @@ func parse(b []byte) (*hostFile, error) {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%w: something follows it", ErrDamaged)
+		return nil, fmt.Errorf("%w: it is followed by other data", ErrDamaged)
 	}
 	if f.Format != format {
 		return nil, fmt.Errorf("%w: its format is %d, and this program's %d", ErrDamaged, f.Format, format)

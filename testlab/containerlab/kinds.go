@@ -84,7 +84,7 @@ func ParseImages(args []string) (*Images, error) {
 			return nil, fmt.Errorf("there is no system and no kind %q; there are %s", name, strings.Join(Names(), ", "))
 		}
 		if _, twice := out.chosen[k.system]; twice {
-			return nil, fmt.Errorf("%s: the switches of a system, and the hosts, have one image", arg)
+			return nil, fmt.Errorf("%s: only one image is allowed per system, and one for the hosts", arg)
 		}
 		out.named[k.Kind], out.chosen[k.system] = image, k.Kind
 	}

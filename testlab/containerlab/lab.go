@@ -42,7 +42,7 @@ type Lab struct {
 func New(f *intent.Fabric, doc *yaml.Node, images *Images, file string) (*Lab, error) {
 	l := &Lab{name: f.Name, fabric: f, images: images, files: map[string][]byte{}}
 	if file == IntentFile {
-		return nil, fmt.Errorf("%s is the name of the intent of the lab", file)
+		return nil, fmt.Errorf("%s is reserved for the lab's intent", file)
 	}
 	var err error
 	if l.ports, err = renumber(f); err != nil {
@@ -190,7 +190,7 @@ func (l *Lab) end(e intent.Endpoint) (string, error) {
 	}
 	name := k.Interface(port)
 	if name == "" {
-		return "", fmt.Errorf("%s cannot be cabled: a node of kind %s has the ports %s", e, k.Kind, k.Ports)
+		return "", fmt.Errorf("%s cannot be cabled: nodes of kind %s only have the ports %s", e, k.Kind, k.Ports)
 	}
 	return e.Device + ":" + name, nil
 }

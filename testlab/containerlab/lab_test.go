@@ -339,9 +339,9 @@ func TestImages(t *testing.T) {
 
 const head = "apiVersion: roce-fabric/v1\nkind: Fabric\nname: pod\nclasses:\n  default: {priority: 0, dscp: rest}\n"
 
-// TestWhatIsOfTheFabricStaysThere checks that the lab's intent keeps the switches' settings but
+// TestLabIntentDropsLoginsAndSafeguards checks that the lab's intent keeps the switches' settings but
 // not their logins or the safeguards of a rollout.
-func TestWhatIsOfTheFabricStaysThere(t *testing.T) {
+func TestLabIntentDropsLoginsAndSafeguards(t *testing.T) {
 	l, err := made(t, head+`switches:
   leaf1:
     os: sonic
@@ -434,14 +434,14 @@ func TestOneEntryOfTwoSystems(t *testing.T) {
 	}
 }
 
-func TestWhatNoLabCanBe(t *testing.T) {
+func TestUnsupportedTopologies(t *testing.T) {
 	link := func(a, b string) string {
 		return "links:\n  - {a: '" + a + "', b: '" + b + "', speed: 40G, cable: 5m}\n"
 	}
 	hosts := "hosts: {h: {nics: {e: {}, eth0: {}, 'e:1': {}}}}\n"
 	for _, tt := range []struct{ text, file, want string }{
 		{"switches:\n  a: {os: sonic, ports: {'Ethernet[0-32]': {}}}\n", "", "33 ports"},
-		{"switches:\n  a: {os: nxos}\n" + hosts + link("a/Ethernet2/1", "h/e"), "", "a/Ethernet2/1 cannot be cabled: a node of kind cisco_n9kv"},
+		{"switches:\n  a: {os: nxos}\n" + hosts + link("a/Ethernet2/1", "h/e"), "", "a/Ethernet2/1 cannot be cabled: nodes of kind cisco_n9kv"},
 		{"switches:\n  a: {os: eos}\n" + hosts + link("a/Ethernet1", "h/eth0"), "", "h/eth0 cannot be cabled"},
 		{"switches:\n  a: {os: sonic}\n" + hosts + link("a/PortChannel1", "h/e"), "", "a/PortChannel1 cannot be cabled"},
 		{"switches:\n  a: {os: sonic}\n", IntentFile, IntentFile},

@@ -99,9 +99,9 @@ func TestSuiteOnSimulators(t *testing.T) {
 	}
 }
 
-// TestWhatAnImageRefusesIsKept checks that a switch whose image rejects a line is read but not
+// TestRejectedLinesAreStored checks that a switch whose image rejects a line is read but not
 // changed, and that the rejected lines are found without leaving a trace on the switch.
-func TestWhatAnImageRefusesIsKept(t *testing.T) {
+func TestRejectedLinesAreStored(t *testing.T) {
 	l, err := made(t, head+`  rdma: {priority: 3, dscp: [26], lossless: true, bandwidth: 60%}
 switches:
   leaf[1-2]: {os: eos, model: DCS-7060DX5-64S, release: 4.34.2F}

@@ -13,10 +13,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// TestNamed requests each named fault from a running lab, on one device per system. validate must
+// TestNamedFaults requests each named fault from a running lab, on one device per system. validate must
 // report one of the ids listed for the fault, and after the fault is removed the fabric must be as
 // before.
-func TestNamed(t *testing.T) {
+func TestNamedFaults(t *testing.T) {
 	x := start(t, bases["mixed"], lab.Options{NIC: host.MLX5OFED})
 	x.apply(t)
 	sound := x.state()

@@ -57,7 +57,7 @@ const maxRequest = 64 << 10
 // Do sends a request to the lab described by the file.
 func (f *File) Do(ctx context.Context, r Request) (*Reply, error) {
 	if f.Control == "" {
-		return nil, fmt.Errorf("the lab of %s takes no faults: it has no control socket, as where the path of its folder is too long for one", f.Fabric)
+		return nil, fmt.Errorf("the lab of %s cannot inject faults: it has no control socket, for example because the path of its folder is too long", f.Fabric)
 	}
 	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
 	defer cancel()

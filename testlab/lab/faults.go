@@ -209,13 +209,13 @@ func (l *Lab) resolve(r Request) (p place, do string, err error) {
 		return p, "", fmt.Errorf("the lab of %s has no device %q", l.Fabric, r.Device)
 	}
 	if do = f.statements(system); do == "" {
-		return p, "", fmt.Errorf("%s is %s, and fault %s is of %s", r.Device, system, f.Name, strings.Join(f.On(), ", "))
+		return p, "", fmt.Errorf("fault %s is for %s; %s is %s", f.Name, strings.Join(f.On(), ", "), r.Device, system)
 	}
 	p = place{f.Name, r.Device, r.Port, r.Value}
 	ofPort := strings.Contains(do, "{port}") || strings.Contains(do, "{rdma}")
 	switch _, known := ports[r.Port]; {
 	case r.Port != "" && !ofPort:
-		return p, "", fmt.Errorf("on %s, fault %s is of the whole device and takes no port", r.Device, f.Name)
+		return p, "", fmt.Errorf("on %s, fault %s affects the whole device and takes no port", r.Device, f.Name)
 	case r.Port != "" && !known:
 		return p, "", fmt.Errorf("%s has no port %q with a link in the intent; it has %s", r.Device, r.Port, natural.Fold(names))
 	case ofPort && r.Port == "" && len(names) == 0:
@@ -243,7 +243,7 @@ func (l *Lab) resolve(r Request) (p place, do string, err error) {
 	}
 	do = placeholder.ReplaceAllStringFunc(do, func(word string) string {
 		if with[word] == "" {
-			err = cmp.Or(err, fmt.Errorf("fault %s is of a lossless class, and the intent has none", f.Name))
+			err = cmp.Or(err, fmt.Errorf("fault %s needs a lossless class, but the intent has none", f.Name))
 		}
 		return with[word]
 	})

@@ -65,7 +65,7 @@ func (o *Options) Check() error {
 	case o.Interval < minInterval || o.Interval > maxInterval:
 		return fleet.Wrong("", "take --interval 5m", "--interval %s: use %s to %s", o.Interval, drivers.Spell(minInterval), drivers.Spell(maxInterval))
 	case o.Rounds < 0:
-		return fleet.Wrong("", "", "--rounds %d: use 1 or more, or 0 to go on", o.Rounds)
+		return fleet.Wrong("", "", "--rounds %d: use 1 or more, or 0 for no limit", o.Rounds)
 	case o.Token != "" && o.Webhook == "":
 		return fleet.Wrong("", "", "--webhook-token without --webhook")
 	case o.History == "":
@@ -74,7 +74,7 @@ func (o *Options) Check() error {
 	if st, err := os.Stat(filepath.Dir(o.History)); err != nil {
 		return fleet.Wrong("", "", "--history: %w", err)
 	} else if !st.IsDir() {
-		return fleet.Wrong("", "", "--history: %s is no folder", filepath.Dir(o.History))
+		return fleet.Wrong("", "", "--history: %s is not a folder", filepath.Dir(o.History))
 	}
 	if st, err := os.Lstat(o.History); err == nil && !st.Mode().IsRegular() {
 		return fleet.Wrong("", "", "--history: %s is not a regular file", o.History)

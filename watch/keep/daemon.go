@@ -36,7 +36,7 @@ func (c *Config) Check() error {
 	case c.Interval < minInterval || c.Interval > maxInterval:
 		return fleet.Wrong("", "take --interval 1m", "--interval %s: use %s to %s", c.Interval, drivers.Spell(minInterval), drivers.Spell(maxInterval))
 	case c.Rounds < 0:
-		return fleet.Wrong("", "", "--rounds %d: use 1 or more, or 0 to go on", c.Rounds)
+		return fleet.Wrong("", "", "--rounds %d: use 1 or more, or 0 for no limit", c.Rounds)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 var (
 	buildInfo    = desc("build_info", "The version of the program; always 1.", "version")
 	agentInfo    = desc("agent_info", "The host and its policy; always 1.", "host", "policy")
-	interval     = desc("agent_interval_seconds", "The time from one look at the host to the next.")
+	interval     = desc("agent_interval_seconds", "The time between checks of the host.")
 	looks        = desc("agent_looks_total", "Looks at the host, by cause.", "cause")
 	lookFailures = desc("agent_look_failures_total", "Looks that could not read the host.")
 	looked       = desc("agent_last_look_timestamp_seconds", "When the host was last read.")

@@ -10,7 +10,7 @@ import (
 const index = `roce-fabric nic agent
 
 /metrics     Prometheus metrics
-/healthz     200 while the loop turns
+/healthz     200 while the agent is running
 /readyz      200 while the host can be read
 /state.json  what is wanted, and what differs
 `
@@ -20,7 +20,7 @@ func (k *Keeper) Handler(version string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", serve.Index(index))
 	mux.Handle("GET /metrics", k.metrics(version))
-	serve.Probes(mux, k.Alive, "the loop does not turn\n", k.Ready, "the host was not read\n")
+	serve.Probes(mux, k.Alive, "the agent is stuck\n", k.Ready, "the host has not been read\n")
 	mux.Handle("GET /state.json", serve.JSON(func() any { return k.State() }))
 	return serve.Bounded(mux)
 }

@@ -34,8 +34,8 @@ func TestServed(t *testing.T) {
 			t.Errorf("%s: %d, want %d", path, code, status)
 		}
 	}
-	want("/healthz", 503, "the loop does not turn")
-	want("/readyz", 503, "the host was not read")
+	want("/healthz", 503, "the agent is stuck")
+	want("/readyz", 503, "the host has not been read")
 	end := r.start(t)
 	want("/healthz", 200)
 	want("/readyz", 200)

@@ -51,7 +51,7 @@ type Source struct {
 const index = `roce-fabric watch
 
 /metrics       Prometheus metrics
-/healthz       200 while the loop turns
+/healthz       200 while the watch is running
 /readyz        200 once the first round is over
 /report.html   the last round
 /report.json   the same for programs
@@ -63,7 +63,7 @@ func Handler(s Source) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", Index(index))
 	mux.Handle("GET /metrics", s.Metrics)
-	Probes(mux, s.Watcher.Alive, "the loop does not turn\n", func() bool { return s.Watcher.Last() != nil }, "the first round is not over\n")
+	Probes(mux, s.Watcher.Alive, "the watch is stuck\n", func() bool { return s.Watcher.Last() != nil }, "the first round has not ended\n")
 	for form, kind := range map[string]string{"html": "text/html; charset=utf-8", "json": "application/json"} {
 		mux.Handle("GET /report."+form, &reports{source: &s, form: form, kind: kind})
 	}
@@ -162,7 +162,7 @@ type reports struct {
 func (p *reports) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	last := p.source.Watcher.Last()
 	if last == nil {
-		text(w, http.StatusServiceUnavailable, "the first round is not over\n")
+		text(w, http.StatusServiceUnavailable, "the first round has not ended\n")
 		return
 	}
 	b, err := p.write(last)

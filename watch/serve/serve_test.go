@@ -69,7 +69,7 @@ func TestHealth(t *testing.T) {
 			t.Errorf("%s: %d %q, want %d %q", path, rec.Code, rec.Body, status, body)
 		}
 	}
-	want("/healthz", 503, "does not turn")
+	want("/healthz", 503, "the watch is stuck")
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -241,7 +241,7 @@ func (s *Sender) post(ctx context.Context, body []byte) (again bool, err error) 
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.cfg.URL, bytes.NewReader(body))
 	if err != nil {
-		return false, errors.New("the request cannot be made")
+		return false, errors.New("the URL cannot be parsed")
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", s.cfg.Agent)
@@ -263,7 +263,7 @@ func (s *Sender) post(ctx context.Context, body []byte) (again bool, err error) 
 	case c >= 200 && c < 300:
 		return false, nil
 	case c >= 300 && c < 400:
-		return false, fmt.Errorf("it redirects elsewhere (status %d)", c)
+		return false, fmt.Errorf("it redirects to another address (status %d); redirects are not followed", c)
 	default:
 		return c >= 500 || c == http.StatusTooManyRequests || c == http.StatusRequestTimeout, fmt.Errorf("it answers %s", strings.TrimSpace(fmt.Sprintf("%d %s", c, http.StatusText(c))))
 	}

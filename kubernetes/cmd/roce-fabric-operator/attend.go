@@ -39,9 +39,9 @@ func attend(ctx context.Context, args []string) (err error) {
 	f.StringVar(&name, "node", os.Getenv(ownNode), "the `name` of the Node (default: $"+ownNode+")")
 	f.StringVar(&file, "file", "", "the intent, a `file` or a folder (default: the settings of the boot unit)")
 	f.StringVar(&host, "host", "", "the `name` of this machine in the intent (default: that of the Node)")
-	f.StringVar(&policy, "policy", string(keep.Report), "what becomes of a difference: report or repair")
+	f.StringVar(&policy, "policy", string(keep.Report), "what to do about a difference: report or repair")
 	f.TextVar(&cfg.Allow, "allow", qos.ImpactCounters, "the largest `impact` of a repair: none, counters, port-flap or traffic-loss")
-	f.DurationVar(&cfg.Interval, "interval", time.Minute, "from one look at the host to the next: 10s to 24h")
+	f.DurationVar(&cfg.Interval, "interval", time.Minute, "time between checks of the host: 10s to 24h")
 	f.StringVar(&listen, "listen", "", "serve metrics and health at this `address`: 127.0.0.1:9601 (default: off)")
 	f.BoolVar(&taint, "taint", false, "taint the Node with "+node.Taint+":NoSchedule while RoCEReady is False")
 	config.RegisterFlags(f)
@@ -56,7 +56,7 @@ func attend(ctx context.Context, args []string) (err error) {
 	case !slices.Contains(keep.Policies, cfg.Policy):
 		return wrong("--policy %s: use report or repair", policy)
 	case file == "" && host != "":
-		return wrong("--host is a name of an intent: name that with --file")
+		return wrong("--host names a host of an intent: it needs --file")
 	}
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&log)))
 	c, err := nodeClient()
@@ -94,7 +94,7 @@ func attend(ctx context.Context, args []string) (err error) {
 func nodeClient() (client.Client, error) {
 	cfg, err := config.GetConfig()
 	if err != nil {
-		return nil, fmt.Errorf("how to reach the API server: %w", err)
+		return nil, fmt.Errorf("API server configuration: %w", err)
 	}
 	cfg.UserAgent = "roce-fabric-operator-node/" + version
 	known := runtime.NewScheme()

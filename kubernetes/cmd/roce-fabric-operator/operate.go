@@ -46,7 +46,7 @@ type settings struct {
 func parse(args []string) (*settings, error) {
 	s := &settings{}
 	f := flag.NewFlagSet("roce-fabric-operator", flag.ContinueOnError)
-	f.Usage = usageOf(f, "Validate, plan and change fabrics from Kubernetes. 'roce-fabric-operator node --help'\nis about the agent of a Node.")
+	f.Usage = usageOf(f, "Validate, plan and change fabrics from Kubernetes. For the agent of a Node, see\n'roce-fabric-operator node --help'.")
 	f.StringVar(&s.own, "namespace", os.Getenv(ownNamespace), "the `namespace` of the operator, for the Leases of the replicas (default: $"+ownNamespace+")")
 	f.StringVar(&s.namespaces, "watch-namespaces", "", "the `namespaces` with Fabrics, separated by commas (default: that of --namespace)")
 	f.StringVar(&s.metrics, "metrics-address", ":8080", "serve Prometheus metrics at this `address`; 0 is off")
@@ -56,7 +56,7 @@ func parse(args []string) (*settings, error) {
 	f.StringVar(&s.certs, "webhook-certs", "", "the `folder` with tls.crt and tls.key of the webhook, which is read again when it changes (default: no webhook)")
 	f.DurationVar(&s.lease, "lease", 15*time.Second, "how long the Lease of an elected replica that died keeps another from its work")
 	f.DurationVar(&s.o.ReplicaTTL, "takeover", 30*time.Second, "within which time the devices of a replica that died are read by others")
-	f.DurationVar(&s.grace, "grace", 2*time.Minute, "how long work may take to come to its end: a device that is being changed is reverted")
+	f.DurationVar(&s.grace, "grace", 2*time.Minute, "how long running work may take to finish: a device that is being changed is reverted")
 	f.IntVar(&s.o.Parallel, "parallel", 16, "the devices of a fabric that are worked on at a time")
 	f.IntVar(&s.o.Fabrics, "fabrics", 4, "the fabrics that are worked on at a time")
 	f.DurationVar(&s.o.LockTTL, "lock", 30*time.Second, "how long the lock of a fabric outlives a replica that died")
@@ -104,7 +104,7 @@ func (s *settings) check() error {
 	}
 	for _, ns := range append([]string{s.own}, strings.Split(s.namespaces, ",")...) {
 		if why := validation.IsDNS1123Label(ns); len(why) > 0 {
-			return wrong("%q is no name of a namespace: %s", ns, why[0])
+			return wrong("%q is not a valid name of a namespace: %s", ns, why[0])
 		}
 	}
 	for _, d := range []struct {
@@ -125,7 +125,7 @@ func (s *settings) check() error {
 func (s *settings) manager() (ctrl.Manager, error) {
 	cfg, err := config.GetConfig()
 	if err != nil {
-		return nil, fmt.Errorf("how to reach the API server: %w", err)
+		return nil, fmt.Errorf("API server configuration: %w", err)
 	}
 	cfg.UserAgent = "roce-fabric-operator/" + version
 	known := runtime.NewScheme()
@@ -192,7 +192,7 @@ func (s *settings) addReady(m ctrl.Manager) error {
 		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
 		defer cancel()
 		if !m.GetCache().WaitForCacheSync(ctx) {
-			return errors.New("the API server was not read yet")
+			return errors.New("the cache is not synced yet")
 		}
 		return nil
 	})

@@ -417,17 +417,17 @@ func TestUsage(t *testing.T) {
 		{[]string{"--version"}, 0, ""},
 		{nil, 2, "the namespace of the operator is not known"},
 		{[]string{"--namespace", "a", "now"}, 2, `unknown argument "now"`},
-		{[]string{"--namespace", "a", "--watch-namespaces", "b,,c"}, 2, `"" is no name of a namespace`},
+		{[]string{"--namespace", "a", "--watch-namespaces", "b,,c"}, 2, `"" is not a valid name of a namespace`},
 		{[]string{"--namespace", "a", "--lease", "1s"}, 2, "--lease 1s: use 3s to 1h"},
 		{[]string{"--namespace", "a", "--parallel", "0"}, 2, "1 or more"},
 		{[]string{"--frob"}, 2, "-frob"},
-		{[]string{"--namespace", "a", "--kubeconfig", "/nowhere"}, 1, "how to reach the API server"},
+		{[]string{"--namespace", "a", "--kubeconfig", "/nowhere"}, 1, "API server configuration"},
 		{[]string{"node", "--help"}, 0, "RoCEReady"},
 		{[]string{"node"}, 2, "the Node is not known"},
 		{[]string{"node", "--node", "a", "--policy", "fix"}, 2, "--policy fix: use report or repair"},
 		{[]string{"node", "--node", "a", "--allow", "all"}, 2, "allow"},
-		{[]string{"node", "--node", "a", "--host", "b"}, 2, "name that with --file"},
-		{[]string{"node", "--node", "a", "--kubeconfig", "/nowhere"}, 1, "how to reach the API server"},
+		{[]string{"node", "--node", "a", "--host", "b"}, 2, "it needs --file"},
+		{[]string{"node", "--node", "a", "--kubeconfig", "/nowhere"}, 1, "API server configuration"},
 	} {
 		cmd := exec.Command(os.Args[0], c.args...)
 		cmd.Env = []string{asProgram + "=1"}

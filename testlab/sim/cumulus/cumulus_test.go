@@ -212,7 +212,7 @@ func TestWordsAndKeysAreThoseOfTheRelease(t *testing.T) {
 	c.revision(`{"interface":{"swp1":{"qos":{"pfc-watchdog":{"state":"enable"}}}}}`)
 }
 
-func TestWhatThePatchOfAReleaseCannotHold(t *testing.T) {
+func TestPatchLimitsPerRelease(t *testing.T) {
 	c := start(t, Options{})
 	for _, patch := range []string{
 		`{"quality":{}}`, `{"qos":{"roce":{"mode":"fast"}}}`, `{"qos":{"egress-queue-mapping":{"other":{}}}}`, `{"qos":{"traffic-pool":{"mine":{}}}}`,
@@ -533,7 +533,7 @@ func TestTheCommandLine(t *testing.T) {
 	run(false, "uname")
 }
 
-func TestAConfigurationIsTakenWithoutWhatIsRefused(t *testing.T) {
+func TestRejectedLinesAreLeftOut(t *testing.T) {
 	config := []byte(`[{"header":{}},{"set":{"qos":{"roce":{"mode":"fast"},"wonder":{},"traffic-pool":{"default-lossy":{"memory-percent":50}}},"other":{}}}]`)
 	if r := Refuses("", config); len(r) != 3 {
 		t.Errorf("%q", r)

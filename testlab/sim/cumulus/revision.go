@@ -344,7 +344,7 @@ func (s *Switch) Wait(ctx context.Context) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("revision %s is at work: %w", r.id, ctx.Err())
+			return fmt.Errorf("revision %s is still being applied: %w", r.id, ctx.Err())
 		}
 	}
 }

@@ -54,7 +54,7 @@ const labRelease = "202511"
 func startForLab(s sim.Setup) (sim.Switch, error) {
 	m, ok := catalog.Lookup(s.Model)
 	if !ok && s.Running == nil {
-		return nil, fmt.Errorf("the lab needs a model of the catalogue, not %q", s.Model)
+		return nil, fmt.Errorf("unknown model %q: the lab needs one from the catalog", s.Model)
 	}
 	o := Options{Name: s.Name, HWSKU: s.Model}
 	if ok {

@@ -222,7 +222,7 @@ func (f *File) noKey(s setting, flag bool) {
 	near := words.Nearest(s.name, Names())
 	switch {
 	case slices.Contains(Careless, s.name):
-		f.wrong(s.pos, "say it on the command line of each run that needs it", "%s cannot have a default: it would take a safeguard away from every run", s.name)
+		f.wrong(s.pos, "give it on the command line of each run that needs it", "%s cannot have a default: it would remove a safeguard from every run", s.name)
 	case flag:
 		f.wrong(s.pos, all, "%s cannot have a default", s.name)
 	case near != "":
