@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// DeviceSpec says which device it is. It never changes.
+// DeviceSpec identifies the device. It is immutable.
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the device of a status never changes"
 type DeviceSpec struct {
 	// The name of the Fabric.
@@ -11,13 +11,13 @@ type DeviceSpec struct {
 	Device string `json:"device"`
 }
 
-// DeviceState is what is known of a device.
+// DeviceState is the observed state of a device.
 type DeviceState struct {
 	// +optional
 	Verdict Verdict `json:"verdict,omitempty"`
 	// +optional
 	Counts Counts `json:"counts,omitempty"`
-	// The findings, the worst first, at most 50 of them.
+	// The findings, worst first, at most 50.
 	// +kubebuilder:validation:MaxItems=50
 	// +listType=atomic
 	// +optional
@@ -25,29 +25,28 @@ type DeviceState struct {
 	// How many settings of a switch differ from the intent. Those of a host are findings.
 	// +optional
 	Drift int32 `json:"drift,omitempty"`
-	// When it was last read.
+	// When the device was last read.
 	// +optional
 	LastSeen *metav1.Time `json:"lastSeen,omitempty"`
-	// Why it could not be read.
+	// Why the device could not be read.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// When a replica last tried to read it.
+	// When a replica last tried to read the device.
 	// +optional
 	LastTry *metav1.Time `json:"lastTry,omitempty"`
 	// The Lease of the replica that tried.
 	// +optional
 	Replica string `json:"replica,omitempty"`
-	// The digest of the intent that it was compared with.
+	// The digest of the intent that the device was compared with.
 	// +optional
 	Intent string `json:"intent,omitempty"`
-	// What the replica that compares devices with each other has to know of it, for the
-	// operator alone.
+	// Data for the replica that compares devices with each other, for internal use.
 	// +kubebuilder:validation:MaxLength=349528
 	// +optional
 	Summary []byte `json:"summary,omitempty"`
 }
 
-// Finding is one thing that is wrong, at one place.
+// Finding is one fault at one place.
 type Finding struct {
 	// The check, such as PFC-03.
 	ID string `json:"id"`
@@ -59,18 +58,18 @@ type Finding struct {
 	What  string   `json:"what"`
 	// +optional
 	Fix string `json:"fix,omitempty"`
-	// Where the intent says otherwise.
+	// The place in the intent that the device contradicts.
 	// +optional
 	Where string `json:"where,omitempty"`
-	// What could not be judged.
+	// What could not be checked.
 	// +optional
 	Unchecked string `json:"unchecked,omitempty"`
-	// Why it does not count.
+	// Why the finding is suppressed.
 	// +optional
 	Suppressed string `json:"suppressed,omitempty"`
 }
 
-// SwitchStatus is what is known of a switch.
+// SwitchStatus is the observed state of a switch.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=switchstatuses,shortName=swst,categories=roce
@@ -99,7 +98,7 @@ type SwitchStatusList struct {
 	Items []SwitchStatus `json:"items"`
 }
 
-// HostStatus is what is known of a host.
+// HostStatus is the observed state of a host.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=hoststatuses,shortName=hostst,categories=roce

@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Policy says how far the operator goes by itself.
+// Policy says what the operator may do on its own.
 // +kubebuilder:validation:Enum=observe;plan;apply
 type Policy string
 
@@ -13,7 +13,7 @@ const (
 	Apply   Policy = "apply"   // also approves plans itself, up to an impact
 )
 
-// Impact is what a change disturbs, the least first.
+// Impact is what a change disturbs, from least to most.
 // +kubebuilder:validation:Enum=none;counters;port-flap;traffic-loss;reload
 type Impact string
 
@@ -22,9 +22,9 @@ type Impact string
 type FabricSpec struct {
 	// The intent: inline, from a ConfigMap or from Git.
 	Intent IntentSource `json:"intent"`
-	// How far the operator goes: observe validates; plan also makes plans, and carries out
-	// those that are approved; apply also carries out plans of its own up to the impact
-	// allowed.
+	// What the operator may do: observe only validates; plan also makes plans and carries
+	// out approved ones; apply also carries out plans without an approval, up to the
+	// allowed impact.
 	// +kubebuilder:default=observe
 	// +optional
 	Policy Policy `json:"policy,omitempty"`
@@ -32,32 +32,32 @@ type FabricSpec struct {
 	// is counters.
 	// +optional
 	Allow Impact `json:"allow,omitempty"`
-	// Devices by name that are written to even if they show another identity than the intent
-	// states or an earlier plan recorded, such as one that was replaced. The plan records the
-	// new one; then the name can be removed here.
+	// Names of devices to write to even if they show another identity than the intent
+	// states or an earlier plan recorded, for example after a replacement. Once a plan has
+	// recorded the new identity, the name can be removed.
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=63
 	// +optional
 	AcceptIdentity []string `json:"acceptIdentity,omitempty"`
-	// The Secret that the references of the intent are of: env:NAME is its key NAME, and
-	// a file is the key that has its name.
+	// The Secret for the intent's references: env:NAME refers to its key NAME, and a file
+	// to the key with the file's name.
 	// +optional
 	CredentialsSecret *LocalReference `json:"credentialsSecret,omitempty"`
-	// The time from one validation to the next.
+	// The time between two validations.
 	// +kubebuilder:default="5m"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="interval is from 10s to 24h"
 	// +optional
 	Interval metav1.Duration `json:"interval,omitzero"`
-	// How the waves of an apply are proven. Order, sizes of waves, canaries and windows
-	// are those of the intent's rollout.
+	// How each wave of an apply is verified. The intent's rollout sets the order, wave
+	// sizes, canaries and windows.
 	// +optional
 	Rollout Rollout `json:"rollout,omitzero"`
-	// Suspends all work on the devices. An apply that runs comes to its end.
+	// Suspends all work on the devices. A running apply is completed.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 }
 
-// IntentSource is where the intent is. One of its fields is set.
+// IntentSource is the source of the intent. Exactly one field is set.
 // +kubebuilder:validation:XValidation:rule="(has(self.inline) ? 1 : 0) + (has(self.configMap) ? 1 : 0) + (has(self.git) ? 1 : 0) == 1",message="the intent comes from exactly one of inline, configMap and git"
 type IntentSource struct {
 	// The text of the intent.
@@ -77,12 +77,13 @@ type IntentSource struct {
 // +kubebuilder:validation:XValidation:rule="has(self.ref) || has(self.revision)",message="git needs a ref or a revision"
 // +kubebuilder:validation:XValidation:rule="!self.url.startsWith('ssh://') || has(self.secret)",message="git over ssh needs a secret with ssh-privatekey and known_hosts"
 type GitSource struct {
-	// The repository: https://host/path or ssh://user@host/path. A login is in the secret.
+	// The repository: https://host/path or ssh://user@host/path. Credentials
+	// are in the secret.
 	// +kubebuilder:validation:Pattern=`^(https://|ssh://([A-Za-z0-9._-]+@)?)[^@\s]+$`
 	// +kubebuilder:validation:MaxLength=2048
 	URL string `json:"url"`
 	// The Secret with the login. For https: token, or username and password, and ca.crt for
-	// a CA of your own. For ssh: ssh-privatekey and known_hosts.
+	// a private CA. For ssh: ssh-privatekey and known_hosts.
 	// +optional
 	Secret *LocalReference `json:"secret,omitempty"`
 	// A branch or a tag, such as main.
@@ -90,7 +91,7 @@ type GitSource struct {
 	// +kubebuilder:validation:MaxLength=255
 	// +optional
 	Ref string `json:"ref,omitempty"`
-	// The commit. With a ref as well, the ref must be at it.
+	// The commit. If ref is also set, it must point to this commit.
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{40}$`
 	// +optional
 	Revision string `json:"revision,omitempty"`
@@ -107,9 +108,9 @@ type LocalReference struct {
 	Name string `json:"name"`
 }
 
-// Rollout says how waves are proven.
+// Rollout says how waves are verified.
 type Rollout struct {
-	// How each wave is proven before the next.
+	// How each wave is verified before the next one starts.
 	// +kubebuilder:validation:Enum=off;quick;full
 	// +kubebuilder:default=full
 	// +optional
@@ -138,7 +139,7 @@ const (
 	Unknown      Verdict = "unknown"      // nothing was checked
 )
 
-// Counts are findings by severity.
+// Counts is the number of findings by severity.
 type Counts struct {
 	// +kubebuilder:default=0
 	// +optional
@@ -157,9 +158,9 @@ type Counts struct {
 	Inconclusive int32 `json:"inconclusive"`
 }
 
-// FabricStatus is what is known of a fabric.
+// FabricStatus is the observed state of a fabric.
 type FabricStatus struct {
-	// The generation of the spec that this is about.
+	// The generation of the spec that this status describes.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// +optional
 	Verdict Verdict `json:"verdict,omitempty"`
@@ -196,7 +197,7 @@ type IntentStatus struct {
 	// The SHA-256 of its files.
 	// +optional
 	Digest string `json:"digest,omitempty"`
-	// The commit, where it comes from Git.
+	// The commit, if the intent comes from Git.
 	// +optional
 	Revision string `json:"revision,omitempty"`
 }
@@ -212,9 +213,9 @@ type PlanReference struct {
 	Changes int32 `json:"changes"`
 }
 
-// RunStatus is what became of a run.
+// RunStatus is the result of a run.
 type RunStatus struct {
-	// The plan that it carried out.
+	// The plan that the run carried out.
 	Plan string `json:"plan"`
 	// +optional
 	Run string `json:"run,omitempty"`

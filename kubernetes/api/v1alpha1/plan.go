@@ -2,28 +2,28 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// FabricPlanSpec is a plan. It never changes.
+// FabricPlanSpec is a plan. It is immutable.
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a FabricPlan never changes: the operator makes a new one"
 type FabricPlanSpec struct {
-	// The Fabric that it is for.
+	// The Fabric to change.
 	Fabric string `json:"fabric"`
-	// The SHA-256 of the files of the intent that it was made from.
+	// The SHA-256 of the files of the intent that the plan was made from.
 	Intent string `json:"intent"`
-	// The digest of the plans of the devices: an approval names it.
+	// The digest of the plans of all devices. An approval names it.
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{64}$`
 	Digest string `json:"digest"`
-	// The most that the plan disturbs.
+	// The largest impact of the plan.
 	Impact Impact `json:"impact"`
-	// The devices that it changes, at most 500 of them.
+	// The devices that the plan changes, at most 500.
 	// +kubebuilder:validation:MaxItems=500
 	// +listType=atomic
 	// +optional
 	Devices []PlannedDevice `json:"devices,omitempty"`
-	// How many devices it changes.
+	// The number of devices that the plan changes.
 	Changes int32 `json:"changes"`
-	// How many waves it has.
+	// The number of waves.
 	Waves int32 `json:"waves"`
-	// The plan itself, which is in Secrets.
+	// The plan itself, stored in Secrets.
 	Body PlanBody `json:"body"`
 }
 
@@ -31,33 +31,33 @@ type FabricPlanSpec struct {
 type PlannedDevice struct {
 	Name   string `json:"name"`
 	Impact Impact `json:"impact"`
-	// What changes, as "ports[Ethernet8].pfc: {3} -> {3,4}", at most 20 lines.
+	// The changes, such as "ports[Ethernet8].pfc: {3} -> {3,4}", at most 20 lines.
 	// +kubebuilder:validation:MaxItems=20
 	// +listType=atomic
 	// +optional
 	Changes []string `json:"changes,omitempty"`
-	// How many changes there are.
+	// The number of changes.
 	Count int32 `json:"count"`
-	// How many native steps make them.
+	// The number of native steps.
 	Steps int32 `json:"steps"`
-	// Why it cannot be changed as planned.
+	// Why the device cannot be changed as planned.
 	// +optional
 	Blocked string `json:"blocked,omitempty"`
 }
 
-// PlanBody says where the plan is, compressed.
+// PlanBody says where the compressed plan is stored.
 type PlanBody struct {
 	// The name of the set of Secrets.
 	Name string `json:"name"`
-	// The SHA-256 of the whole plan, not compressed.
+	// The SHA-256 of the uncompressed plan.
 	SHA256 string `json:"sha256"`
-	// Its size, not compressed.
+	// The uncompressed size in bytes.
 	Size int64 `json:"size"`
-	// How many Secrets have it.
+	// The number of Secrets.
 	Parts int32 `json:"parts"`
 }
 
-// PlanPhase is how far a plan is.
+// PlanPhase is the progress of a plan.
 // +kubebuilder:validation:Enum=Pending;Applying;Applied;Refused;Reverted;Failed;Partial;Superseded
 type PlanPhase string
 
@@ -73,30 +73,30 @@ const (
 	Superseded PlanPhase = "Superseded"
 )
 
-// FabricPlanStatus is what became of a plan.
+// FabricPlanStatus is the result of a plan.
 type FabricPlanStatus struct {
 	// +optional
 	Phase PlanPhase `json:"phase,omitempty"`
-	// Why, for people.
+	// The reason for the phase, for people.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// The FabricPlanApproval that allowed it, or policy for policy apply.
+	// The FabricPlanApproval that approved the plan; policy if policy apply allowed it.
 	// +optional
 	ApprovedBy string `json:"approvedBy,omitempty"`
-	// The number of the last run before it was begun: later ones are its own.
+	// The number of the last run before this plan started. Later runs belong to the plan.
 	// +optional
 	After int64 `json:"after,omitempty"`
-	// A replica ended in the middle of a run, which another one resumes.
+	// A replica stopped during a run, which another one resumes.
 	// +optional
 	Interrupted bool `json:"interrupted,omitempty"`
-	// The runs that carried it out: more than one where a run was cut off and resumed.
+	// The runs that carried out the plan: more than one if a run was interrupted and resumed.
 	// +listType=atomic
 	// +optional
 	Runs []string `json:"runs,omitempty"`
-	// How many devices are in which state.
+	// The number of devices in each state.
 	// +optional
 	States map[string]int32 `json:"states,omitempty"`
-	// The devices that are not as intended, at most 100 of them.
+	// The devices that are not as intended, at most 100.
 	// +kubebuilder:validation:MaxItems=100
 	// +listType=atomic
 	// +optional
@@ -107,7 +107,7 @@ type FabricPlanStatus struct {
 	Ended *metav1.Time `json:"ended,omitempty"`
 }
 
-// DeviceOutcome is what became of a device in a run.
+// DeviceOutcome is the result of a run on a device.
 type DeviceOutcome struct {
 	Name  string `json:"name"`
 	State string `json:"state"`
@@ -116,7 +116,7 @@ type DeviceOutcome struct {
 }
 
 // FabricPlan is a plan that brings a fabric to its intent. The operator makes it; a
-// FabricPlanApproval allows it.
+// FabricPlanApproval approves it.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=fplan,categories=roce
@@ -145,29 +145,29 @@ type FabricPlanList struct {
 	Items []FabricPlan `json:"items"`
 }
 
-// FabricPlanApprovalSpec approves a plan. It never changes.
+// FabricPlanApprovalSpec approves a plan. It is immutable.
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a FabricPlanApproval never changes: delete it, and create another one"
 type FabricPlanApprovalSpec struct {
 	// The name of the FabricPlan.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Plan string `json:"plan"`
-	// Its digest: what is approved is this, whatever has its name.
+	// The plan's digest. The approval is for this digest, not for the name.
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{64}$`
 	Digest string `json:"digest"`
 }
 
-// FabricPlanApprovalStatus is what became of an approval.
+// FabricPlanApprovalStatus is the result of an approval.
 type FabricPlanApprovalStatus struct {
 	// +kubebuilder:validation:Enum=Accepted;Refused
 	// +optional
 	Phase string `json:"phase,omitempty"`
-	// Why, for people.
+	// The reason for the phase, for people.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
-// FabricPlanApproval allows a plan to be carried out. Who may create one may approve.
+// FabricPlanApproval approves a plan. Anyone who may create one may approve plans.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=fapproval,categories=roce
