@@ -80,17 +80,17 @@ func (d *differ) dcqcn() {
 	}
 }
 
-// relaxed reports relaxed ordering as blocked on cards that are not NVIDIA's. On NVIDIA cards it is
+// diffRelaxedOrdering reports relaxed ordering as blocked on cards that are not NVIDIA's. On NVIDIA cards it is
 // a firmware setting; see [differ.nv].
-func (d *differ) relaxed() {
+func (d *differ) diffRelaxedOrdering() {
 	if d.want.RelaxedOrdering.Or(false) && d.have.Driver != DriverMLX5 {
 		d.add(Change{Field: FieldRelaxedOrdering, Kind: KindDrift, Old: qos.Absent, New: onOff(true),
 			Blocked: "only NVIDIA cards have this setting: remove it from the intent"})
 	}
 }
 
-// maxRead compares the maximum PCIe read request size.
-func (d *differ) maxRead() {
+// diffMaxReadRequest compares the maximum PCIe read request size.
+func (d *differ) diffMaxReadRequest() {
 	if d.want.MaxReadRequest.Set && d.missing[FieldMaxReadRequest] == NotInDriver {
 		why := "this interface has no readable PCIe configuration space: remove maxReadRequest from the intent"
 		if d.have.VF {
@@ -99,5 +99,5 @@ func (d *differ) maxRead() {
 		d.add(Change{Field: FieldMaxReadRequest, Kind: KindDrift, Old: qos.Absent, New: strconv.Itoa(d.want.MaxReadRequest.V), Blocked: why})
 		return
 	}
-	field(d, FieldMaxReadRequest, d.have.MaxReadRequest, d.want.MaxReadRequest, equal, strconv.Itoa, Change{Kind: KindDrift, How: "setpci"})
+	diffField(d, FieldMaxReadRequest, d.have.MaxReadRequest, d.want.MaxReadRequest, equal, strconv.Itoa, Change{Kind: KindDrift, How: "setpci"})
 }

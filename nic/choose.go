@@ -39,8 +39,8 @@ func VendorNumber(vendor string) string {
 // models maps PCI device IDs of NVIDIA cards to model names.
 var models = intent.CardModels(vendors["nvidia"])
 
-// plain normalizes a model name for comparison: "ConnectX-7" becomes "connectx7".
-func plain(s string) string {
+// normalizedModel normalizes a model name for comparison: "ConnectX-7" becomes "connectx7".
+func normalizedModel(s string) string {
 	return strings.ToLower(strings.NewReplacer("-", "", " ", "", "_", "").Replace(s))
 }
 
@@ -63,7 +63,7 @@ func (c Candidate) matches(s intent.Selector, port int) bool {
 // selector.
 func ModelNumber(model string) string {
 	for number, name := range models {
-		if plain(name) == plain(model) {
+		if normalizedModel(name) == normalizedModel(model) {
 			return number
 		}
 	}
@@ -73,13 +73,13 @@ func ModelNumber(model string) string {
 // isModel reports whether the card is of the model, given by number or name.
 func (c Candidate) isModel(model string) bool {
 	number := ModelNumber(model)
-	named := plain(models[number]) == plain(model) // only NVIDIA models have names
+	named := normalizedModel(models[number]) == normalizedModel(model) // only NVIDIA models have names
 	return c.Model == number && (!named || c.Vendor == vendors["nvidia"])
 }
 
-// inSlots sorts the interfaces by PCI address and returns each one's port number on its card, from
+// sortBySlot sorts the interfaces by PCI address and returns each one's port number on its card, from
 // 1.
-func inSlots(cards []Candidate) (sorted []Candidate, ports []int) {
+func sortBySlot(cards []Candidate) (sorted []Candidate, ports []int) {
 	slot := func(c Candidate) string {
 		at, _, _ := strings.Cut(c.PCI, ".")
 		return at
@@ -102,7 +102,7 @@ func inSlots(cards []Candidate) (sorted []Candidate, ports []int) {
 // name of the NIC in the intent. For the other NICs, why says why no interface was chosen.
 func Choose(cards []Candidate, selectors map[string]intent.Selector) (chosen, why map[string]string) {
 	chosen, why = map[string]string{}, map[string]string{}
-	sorted, ports := inSlots(cards)
+	sorted, ports := sortBySlot(cards)
 	// rails is the highest rail number for each set of selectors that are equal except for the
 	// rail.
 	rails := map[intent.Selector]int{}
@@ -122,7 +122,7 @@ func Choose(cards []Candidate, selectors map[string]intent.Selector) (chosen, wh
 				of = append(of, c)
 			}
 		}
-		at, reason := pick(of, s, rails[among], len(cards))
+		at, reason := chooseAmong(of, s, rails[among], len(cards))
 		if reason != "" {
 			why[name] = reason
 			continue
@@ -150,9 +150,9 @@ func Choose(cards []Candidate, selectors map[string]intent.Selector) (chosen, wh
 // maxShown is how many interfaces a reason lists.
 const maxShown = 4
 
-// pick chooses one of the interfaces that match a selector. rails is how many must match if the
+// chooseAmong chooses one of the interfaces that match a selector. rails is how many must match if the
 // selector numbers them; all is how many the host has.
-func pick(of []Candidate, s intent.Selector, rails, all int) (name, why string) {
+func chooseAmong(of []Candidate, s intent.Selector, rails, all int) (name, why string) {
 	if s.Part != "" || s.Serial != "" {
 		for _, c := range of {
 			if c.Hidden != "" {

@@ -91,7 +91,7 @@ func Desired(f *intent.Fabric, h *intent.Host) (*Host, []Problem) {
 		b := builder{nic: n, settings: settingsOf(f, n), port: &Port{Name: n.Name, RDMA: n.RDMA.V, From: map[string]string{}}}
 		b.build()
 		if owned {
-			b.give(owner)
+			b.dropPortSettings(owner)
 		}
 		if selects {
 			b.port.Select = qos.Of(n.Select.V)
@@ -177,19 +177,19 @@ func (b *builder) build() {
 	b.rings()
 	b.functions(b.nic.VFs)
 	b.scalable(b.nic.SFs)
-	b.stated()
+	b.setNICOptions()
 	b.card()
-	if ets, ok := shares(s); ok {
+	if ets, ok := etsOf(s); ok {
 		p.ETS = qos.Of(ets)
 		b.from(intent.Origin{Pos: s.Classes[0].Pos}, FieldETS)
 	}
 	b.congestion(rdma)
-	b.tos(rdma)
+	b.setDefaultToS(rdma)
 }
 
-// give removes the port settings of a NIC whose port belongs to another side of the card. In DPU
+// dropPortSettings removes the port settings of a NIC whose port belongs to another side of the card. In DPU
 // mode the host's side cannot change any of them (mlx5/core/en_dcbnl.c, vport_group_manager).
-func (b *builder) give(owner *intent.NIC) {
+func (b *builder) dropPortSettings(owner *intent.NIC) {
 	p := b.port
 	p.Owner = intent.Endpoint{Device: owner.Host.Name, Port: owner.Name}.String()
 	b.from(b.nic.DPU.From, FieldDCB)
@@ -250,8 +250,8 @@ func (b *builder) rings() {
 	b.from(at, FieldRings)
 }
 
-// stated sets the options that the intent states for the NIC itself.
-func (b *builder) stated() {
+// setNICOptions sets the options that the intent states for the NIC itself.
+func (b *builder) setNICOptions() {
 	n, p := b.nic, b.port
 	if n.Willing.V {
 		p.Willing = qos.Of(false)
@@ -360,9 +360,9 @@ func cnpDSCP(k *intent.Class) (int, bool) {
 	}
 }
 
-// tos marks the traffic that applications do not mark themselves with the first DSCP of the first
+// setDefaultToS marks the traffic that applications do not mark themselves with the first DSCP of the first
 // RDMA class.
-func (b *builder) tos(rdma []*intent.Class) {
+func (b *builder) setDefaultToS(rdma []*intent.Class) {
 	i := slices.IndexFunc(rdma, func(k *intent.Class) bool { return len(k.DSCP.V) > 0 })
 	if i < 0 {
 		return
@@ -384,11 +384,11 @@ func namesOf(classes []*intent.Class) string {
 	return strings.Join(names, ", ")
 }
 
-// shares derives a NIC's ETS from the classes: each priority is in the traffic class of the same
+// etsOf derives a NIC's ETS from the classes: each priority is in the traffic class of the same
 // number, strict if its class is strict. The weighted classes share the link in the ratio that the
 // switches use, in whole percent that add up to 100, as the drivers require. A traffic class
 // without an intent class gets 0%.
-func shares(s *intent.Settings) (ETS, bool) {
+func etsOf(s *intent.Settings) (ETS, bool) {
 	if len(s.Classes) == 0 {
 		return ETS{}, false
 	}

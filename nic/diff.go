@@ -51,7 +51,7 @@ func Diff(running, desired *Host) []Change {
 	for _, name := range natural.Keys(desired.Uppers) {
 		// Devices are found through the NICs below them. If all of those are missing, only the NICs
 		// are reported.
-		if running.Uppers[name] != nil || desired.standsOn(name, running.Ports) {
+		if running.Uppers[name] != nil || desired.isAbove(name, running.Ports) {
 			d.upper(name, running.Uppers[name], desired.Uppers[name])
 		}
 	}
@@ -155,23 +155,23 @@ func (d *differ) port(name string, have, want *Port, unchosen string) {
 		d.dcb()
 	}
 	if (have.RDMA != "" || want.RDMA != "") && !waits {
-		defaults(d, FieldMode, have.Mode, want.Mode, equal, clean)
-		defaults(d, FieldToS, have.ToS, want.ToS, d.sameToS, tosText)
-		field(d, FieldTrafficClass, have.TrafficClass, want.TrafficClass, sameDSCP, tosText, drift)
+		diffCMDefault(d, FieldMode, have.Mode, want.Mode, equal, clean)
+		diffCMDefault(d, FieldToS, have.ToS, want.ToS, d.sameToS, tosText)
+		diffField(d, FieldTrafficClass, have.TrafficClass, want.TrafficClass, sameDSCP, tosText, drift)
 	}
 	if !have.VF && !waits {
-		field(d, FieldECN, have.ECN, want.ECN, includes, maskText, Change{Kind: KindDrift, Blocked: ecnLimit(have, want)})
-		field(d, FieldCNPDSCP, have.CNPDSCP, want.CNPDSCP, equal, strconv.Itoa, drift)
-		field(d, FieldCNPPriority, have.CNPPriority, want.CNPPriority, equal, strconv.Itoa, drift)
+		diffField(d, FieldECN, have.ECN, want.ECN, includes, maskText, Change{Kind: KindDrift, Blocked: ecnLimit(have, want)})
+		diffField(d, FieldCNPDSCP, have.CNPDSCP, want.CNPDSCP, equal, strconv.Itoa, drift)
+		diffField(d, FieldCNPPriority, have.CNPPriority, want.CNPPriority, equal, strconv.Itoa, drift)
 	}
 	if !waits {
 		d.dcqcn()
 	}
 	d.rings()
 	d.stall()
-	d.maxRead()
-	d.relaxed()
-	field(d, FieldMTU, have.MTU, want.MTU, equal, strconv.Itoa, Change{Kind: KindDrift, Impact: qos.ImpactLoss})
+	d.diffMaxReadRequest()
+	d.diffRelaxedOrdering()
+	diffField(d, FieldMTU, have.MTU, want.MTU, equal, strconv.Itoa, Change{Kind: KindDrift, Impact: qos.ImpactLoss})
 	if !have.VF {
 		d.functions()
 		d.scalable()
@@ -200,8 +200,8 @@ func (d *differ) upper(name string, have, want *Upper) {
 	if want.VLAN.Set && have.VLAN.Set && have.VLAN != want.VLAN {
 		blocked(KindDrift, FieldVLAN, strconv.Itoa(have.VLAN.V), strconv.Itoa(want.VLAN.V))
 	}
-	field(d, FieldEgress, have.Egress, want.Egress, PCPs.Holds, func(m PCPs) string { return m.textOf(want.Egress.V) }, drift)
-	field(d, FieldMTU, have.MTU, want.MTU, equal, strconv.Itoa, Change{Kind: KindDrift, Impact: qos.ImpactLoss})
+	diffField(d, FieldEgress, have.Egress, want.Egress, PCPs.Holds, func(m PCPs) string { return m.textOf(want.Egress.V) }, drift)
+	diffField(d, FieldMTU, have.MTU, want.MTU, equal, strconv.Itoa, Change{Kind: KindDrift, Impact: qos.ImpactLoss})
 }
 
 // Holds reports whether the map equals want in all entries that want manages.
@@ -231,18 +231,18 @@ func (d *differ) dcb() {
 	if have.Driver == DriverIonic {
 		trust.How = "nicctl sets it for all AMD cards of the host"
 	}
-	field(d, FieldDCBX, have.DCBX, want.DCBX, equal, func(o Owner) string { return clean(string(o)) }, agentChange(have))
-	field(d, FieldLinkPause, have.LinkPause, want.LinkPause, equal, onOff, Change{Kind: KindDrift, Impact: pause})
+	diffField(d, FieldDCBX, have.DCBX, want.DCBX, equal, func(o Owner) string { return clean(string(o)) }, agentChange(have))
+	diffField(d, FieldLinkPause, have.LinkPause, want.LinkPause, equal, onOff, Change{Kind: KindDrift, Impact: pause})
 	ets := Change{Kind: KindDrift, Impact: dcb, Blocked: etsLimit(have, want)}
-	field(d, FieldETS, have.ETS, want.ETSFor(have), ETS.Holds, ETS.String, ets)
-	field(d, FieldWilling, have.Willing, want.Willing, equal, onOff, Change{Kind: KindDrift, Impact: dcb})
+	diffField(d, FieldETS, have.ETS, want.ETSFor(have), ETS.Holds, ETS.String, ets)
+	diffField(d, FieldWilling, have.Willing, want.Willing, equal, onOff, Change{Kind: KindDrift, Impact: dcb})
 	d.buffers()
-	field(d, FieldCable, have.Cable, want.Cable, sameLength, units.Length.String, drift)
-	field(d, FieldPFC, have.PFC, want.PFC, equal, maskText, Change{Kind: KindDrift, Impact: qos.ImpactPortFlap, Blocked: pfcLimit(have, want)})
+	diffField(d, FieldCable, have.Cable, want.Cable, sameLength, units.Length.String, drift)
+	diffField(d, FieldPFC, have.PFC, want.PFC, equal, maskText, Change{Kind: KindDrift, Impact: qos.ImpactPortFlap, Blocked: pfcLimit(have, want)})
 	d.dscp(dcb)
-	field(d, FieldTrust, have.Trust, want.Trust, equal, func(t qos.Trust) string { return clean(string(t)) }, trust)
+	diffField(d, FieldTrust, have.Trust, want.Trust, equal, func(t qos.Trust) string { return clean(string(t)) }, trust)
 	if have.Driver == DriverBNXT {
-		field(d, FieldRoCEApp, have.RoCEApp, want.RoCEApp, equal, appText, drift)
+		diffField(d, FieldRoCEApp, have.RoCEApp, want.RoCEApp, equal, appText, drift)
 	}
 }
 
@@ -254,14 +254,14 @@ func (d *differ) flaps(drivers ...string) qos.Impact {
 	return qos.ImpactNone
 }
 
-// defaults compares a default of the RDMA connection manager. Without the rdma_cm module no default
+// diffCMDefault compares a default of the RDMA connection manager. Without the rdma_cm module no default
 // exists; whatever sets it loads the module first.
-func defaults[T any](d *differ, name string, have, want qos.Opt[T], same func(have, want T) bool, text func(T) string) {
+func diffCMDefault[T any](d *differ, name string, have, want qos.Opt[T], same func(have, want T) bool, text func(T) string) {
 	if want.Set && !have.Set && d.have.Missing[name] == NoCM {
 		d.add(Change{Field: name, Kind: KindDrift, Old: "unset: " + NoCM, New: text(want.V), How: "modprobe rdma_cm, then its configfs"})
 		return
 	}
-	field(d, name, have, want, same, text, drift)
+	diffField(d, name, have, want, same, text, drift)
 }
 
 // essential lists the fields that are reported as unknown even if the driver does not have them,
@@ -283,7 +283,7 @@ func (d *differ) unknown(name, want string) {
 	d.add(Change{Field: name, Kind: KindUnknown, Old: qos.Absent, New: want, Blocked: why})
 }
 
-func field[T any](d *differ, name string, have, want qos.Opt[T], same func(have, want T) bool, text func(T) string, c Change) {
+func diffField[T any](d *differ, name string, have, want qos.Opt[T], same func(have, want T) bool, text func(T) string, c Change) {
 	switch {
 	case !want.Set:
 	case !have.Set:

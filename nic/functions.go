@@ -64,9 +64,9 @@ func (d *differ) functions() {
 		d.add(Change{Field: FieldVFTrust, Kind: KindDrift, Old: qos.Absent, New: want.VFTrust.V})
 	case have.VFs.V == 0: // there are no VFs, and new ones are not trusted
 	default:
-		field(d, FieldVFTrust, have.VFTrust, want.VFTrust, equal, clean, drift)
+		diffField(d, FieldVFTrust, have.VFTrust, want.VFTrust, equal, clean, drift)
 	}
-	field(d, FieldRepresentors, have.Representors, want.Representors, equal, onOff, Change{Kind: KindDrift, Blocked: d.eswitch()})
+	diffField(d, FieldRepresentors, have.Representors, want.Representors, equal, onOff, Change{Kind: KindDrift, Blocked: d.eswitch()})
 }
 
 // vfLimit explains why VFs cannot be created; "" if they can.

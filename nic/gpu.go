@@ -16,16 +16,16 @@ type Seat struct {
 	Node qos.Opt[int] `json:"node,omitzero"`
 }
 
-// Near returns the GPUs on the same root complex as the port (near), and those only on the same
+// GPUsNear returns the GPUs on the same root complex as the port (near), and those only on the same
 // NUMA node (beside).
-func (h *Host) Near(p *Port) (near, beside []GPU) {
+func (h *Host) GPUsNear(p *Port) (sameRoot, sameNode []GPU) {
 	for _, g := range h.GPUs {
 		switch {
 		case g.Root == p.Seat.V.Root:
-			near = append(near, g)
+			sameRoot = append(sameRoot, g)
 		case g.Node.Set && g.Node == p.Seat.V.Node:
-			beside = append(beside, g)
+			sameNode = append(sameNode, g)
 		}
 	}
-	return near, beside
+	return sameRoot, sameNode
 }

@@ -192,7 +192,7 @@ func (d *differ) stall() {
 		d.add(c)
 		return
 	}
-	field(d, FieldStallPrevention, d.have.StallPrevention, d.want.StallPrevention, equal, clean, c)
+	diffField(d, FieldStallPrevention, d.have.StallPrevention, d.want.StallPrevention, equal, clean, c)
 }
 
 // For returns the ring lengths that the running port's driver sets when asked for r: mlx5 rounds up

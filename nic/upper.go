@@ -62,8 +62,8 @@ func (h *Host) Above(port string) []*Upper {
 	return out
 }
 
-// standsOn reports whether at least one of the ports is below the device.
-func (h *Host) standsOn(device string, ports map[string]*Port) bool {
+// isAbove reports whether at least one of the ports is below the device.
+func (h *Host) isAbove(device string, ports map[string]*Port) bool {
 	for name := range ports {
 		if slices.Contains(h.Above(name), h.Uppers[device]) {
 			return true
@@ -158,15 +158,15 @@ func (h *Host) uppers(f *intent.Fabric, host *intent.Host) (problems []Problem) 
 		below := h.Ports[n.Name]
 		u := &Upper{Name: v.Name, Kind: UpperVLAN, On: []string{v.On.V}, VLAN: qos.Of(v.ID.V), From: map[string]string{FieldOn: v.On.From.String(), FieldVLAN: v.ID.From.String()}}
 		add(u, v.Pos, below.MTU, below.From[FieldMTU])
-		problems = append(problems, u.tags(settingsOf(f, n), below.ToS, v)...)
+		problems = append(problems, u.setEgressMap(settingsOf(f, n), below.ToS, v)...)
 	}
 	return problems
 }
 
-// tags sets the egress map of a VLAN: the priority of each class is mapped to the PCP of the class.
+// setEgressMap sets the egress map of a VLAN: the priority of each class is mapped to the PCP of the class.
 // The kernel priority of the RDMA ToS is mapped to the PCP of RDMA, unless it belongs to another
 // class.
-func (u *Upper) tags(s *intent.Settings, tos qos.Opt[int], v intent.VLAN) []Problem {
+func (u *Upper) setEgressMap(s *intent.Settings, tos qos.Opt[int], v intent.VLAN) []Problem {
 	var m PCPs
 	for i := range m {
 		m[i] = qos.Unmanaged

@@ -191,11 +191,11 @@ func endDevice(p *term.Progress, e fleet.Event) {
 	}
 }
 
-// mostTold is the largest number of devices for which Steps prints every request.
-const mostTold = 8
+// maxDetailedDevices is the largest number of devices for which Steps prints every request.
+const maxDetailedDevices = 8
 
 // Steps writes each step to standard error. As JSON, it writes each event of the writing phase,
-// because devices may be changed in parallel. For a run over more than mostTold devices it
+// because devices may be changed in parallel. For a run over more than maxDetailedDevices devices it
 // prints no steps; a message of the gate or of a device is printed when it first occurs, and at
 // the end one line lists all devices with the same message.
 func (c *Console) Steps() fleet.Progress {
@@ -216,7 +216,7 @@ func (c *Console) Steps() fleet.Progress {
 		again := many && said[e.Text]
 		switch {
 		case e.Kind == fleet.PhaseBegins && e.Phase == fleet.Writing:
-			many = e.Devices > mostTold
+			many = e.Devices > maxDetailedDevices
 		case e.Kind == fleet.PhaseEnds:
 			for text, names := range also.All() {
 				fmt.Fprintf(c.Err, "%s: %s\n", spaced(natural.Fold(names)), text)

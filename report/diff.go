@@ -53,7 +53,7 @@ type deviceDiff struct {
 func DiffLines(running, intended string) []DiffLine {
 	out := []DiffLine{}
 	// Equal lines in different blocks count as different lines.
-	for _, l := range diff.Edits(placed(running), placed(intended)) {
+	for _, l := range diff.Edits(withParents(running), withParents(intended)) {
 		op, text := "-", l.X
 		switch l.Op {
 		case diff.Match:
@@ -64,11 +64,11 @@ func DiffLines(running, intended string) []DiffLine {
 		in := strings.Split(text, "\n")
 		out = append(out, DiffLine{Op: op, In: in[: len(in)-1 : len(in)-1], Text: in[len(in)-1]})
 	}
-	return paired(out)
+	return pairChanges(out)
 }
 
-// placed returns the lines of a text, each prefixed with its enclosing lines, separated by "\n".
-func placed(text string) (lines []string) {
+// withParents returns the lines of a text, each prefixed with its enclosing lines, separated by "\n".
+func withParents(text string) (lines []string) {
 	type outer struct {
 		depth int // indentation of the line
 		lines string
@@ -88,9 +88,9 @@ func placed(text string) (lines []string) {
 	return lines
 }
 
-// paired moves each added line next to the removed line that sets the same thing. Removed lines
+// pairChanges moves each added line next to the removed line that sets the same thing. Removed lines
 // keep their order, and so do added lines.
-func paired(lines []DiffLine) []DiffLine {
+func pairChanges(lines []DiffLine) []DiffLine {
 	out := make([]DiffLine, 0, len(lines))
 	for len(lines) > 0 {
 		n := opsOf(lines, "-")
@@ -99,12 +99,12 @@ func paired(lines []DiffLine) []DiffLine {
 		lines = lines[m:]
 		at := make(map[string]int, len(added)) // index of the last added line for each setting
 		for i, l := range added {
-			at[l.sets()] = i
+			at[l.settingKey()] = i
 		}
 		done := 0
 		for _, l := range removed {
 			out = append(out, l)
-			if i, ok := at[l.sets()]; ok && i >= done {
+			if i, ok := at[l.settingKey()]; ok && i >= done {
 				out, done = append(out, added[done:i+1]...), i+1
 			}
 		}
@@ -122,8 +122,8 @@ func opsOf(lines []DiffLine, op string) int {
 	return len(lines)
 }
 
-// sets identifies the setting of a line: its enclosing lines and its first word.
-func (l DiffLine) sets() string {
+// settingKey identifies the setting of a line: its enclosing lines and its first word.
+func (l DiffLine) settingKey() string {
 	word, _, _ := strings.Cut(l.Text, " ")
 	return strings.Join(append(l.In, word), "\n")
 }

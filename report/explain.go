@@ -27,7 +27,7 @@ func (t *Text) explain(e render.Explanation, sources []string) []string {
 	}
 	t.printf("\n")
 	for _, v := range e.Values {
-		x.placed(fmt.Sprintf("  %-9s %s", v.Name, v.Value), v.From)
+		x.writeWithOrigin(fmt.Sprintf("  %-9s %s", v.Name, v.Value), v.From)
 		if v.How != "" {
 			x.paragraph("            ", 0, v.How)
 		}
@@ -85,8 +85,8 @@ func (x *explainer) cite(source string) string {
 	return fmt.Sprintf(" [%d]", i+1)
 }
 
-// placed writes text and the place it comes from, on one line if both fit.
-func (x *explainer) placed(text, from string) {
+// writeWithOrigin writes text and the place it comes from, on one line if both fit.
+func (x *explainer) writeWithOrigin(text, from string) {
 	if utf8.RuneCountInString(text)+2+utf8.RuneCountInString(from) <= explainWidth {
 		x.printf("%s  %s\n", text, x.S.Dim(from))
 		return
@@ -119,21 +119,21 @@ func (x *explainer) paragraph(head string, more int, text string) {
 }
 
 func (x *explainer) class(c render.ClassPath) {
-	x.placed(fmt.Sprintf("  DSCP %s -> %s, priority %d -> queue %d -> priority group %d", c.DSCP, c.Name, c.Priority, c.Queue, c.Group), c.DSCPFrom)
-	x.placed("      PFC "+c.PFC, c.PFCFrom)
-	x.placed("      scheduler "+c.Share, c.ShareFrom)
+	x.writeWithOrigin(fmt.Sprintf("  DSCP %s -> %s, priority %d -> queue %d -> priority group %d", c.DSCP, c.Name, c.Priority, c.Queue, c.Group), c.DSCPFrom)
+	x.writeWithOrigin("      PFC "+c.PFC, c.PFCFrom)
+	x.writeWithOrigin("      scheduler "+c.Share, c.ShareFrom)
 	switch {
 	case c.ECN != nil:
-		x.placed(fmt.Sprintf("      ECN from %d B (%s us) to %d B (%s us), %d%% there", c.ECN.Min, micros(c.ECN.MinDrainUS), c.ECN.Max, micros(c.ECN.MaxDrainUS), c.ECN.Probability), c.ECNFrom)
+		x.writeWithOrigin(fmt.Sprintf("      ECN from %d B (%s us) to %d B (%s us), %d%% there", c.ECN.Min, micros(c.ECN.MinDrainUS), c.ECN.Max, micros(c.ECN.MaxDrainUS), c.ECN.Probability), c.ECNFrom)
 		x.steps(c.ECN)
 	case c.ECNNative != "":
-		x.placed("      ECN "+c.ECNNative+", in units of the switch, which no check converts", c.ECNFrom)
+		x.writeWithOrigin("      ECN "+c.ECNNative+", in units of the switch, which no check converts", c.ECNFrom)
 	case c.ECNKept:
-		x.placed("      ECN as the switch has it, not compared", c.ECNFrom)
+		x.writeWithOrigin("      ECN as the switch has it, not compared", c.ECNFrom)
 	case c.ECNMissing != "":
 		x.paragraph("      ", 4, "ECN off: "+c.ECNMissing)
 	default:
-		x.placed("      ECN off", c.ECNFrom)
+		x.writeWithOrigin("      ECN off", c.ECNFrom)
 	}
 }
 
@@ -230,15 +230,15 @@ func (x *explainer) terms(l []headroom.Term) {
 func (x *explainer) use(u *render.UsePath) {
 	text := fmt.Sprintf("the switch has %s with %d B of headroom in all, %.2f times its headroom pool of %d B", words.Count(u.Groups, "lossless group"), u.Sum, u.Ratio, u.Pool)
 	if u.Declared > 0 {
-		x.placed(fmt.Sprintf("  %s; declared is %g", text, u.Declared), u.DeclaredFrom)
+		x.writeWithOrigin(fmt.Sprintf("  %s; declared is %g", text, u.Declared), u.DeclaredFrom)
 		return
 	}
 	x.paragraph("  ", 0, text+"; no ratio is declared")
 }
 
 func (x *explainer) buffer(b render.BufferPath) {
-	x.placed(fmt.Sprintf("  %-9s %d", "fan-in", b.FanIn), b.FanInFrom)
-	x.placed(fmt.Sprintf("  %-9s %d", "fan-out", b.FanOut), b.FanOutFrom)
+	x.writeWithOrigin(fmt.Sprintf("  %-9s %d", "fan-in", b.FanIn), b.FanInFrom)
+	x.writeWithOrigin(fmt.Sprintf("  %-9s %d", "fan-out", b.FanOut), b.FanOutFrom)
 	if b.Pool == nil {
 		x.paragraph("  ", 0, b.Missing+"; neither threshold nor cases can be worked out")
 		return

@@ -52,8 +52,8 @@ type Device struct {
 	Looked string     `json:"looked,omitempty" doc:"what of a saved configuration was looked at"`
 }
 
-// JudgedAlone returns the report for saved configurations that were checked without an intent.
-func JudgedAlone(js []fleet.Judged, found []validate.Finding) Report {
+// CheckedWithoutIntent returns the report for saved configurations that were checked without an intent.
+func CheckedWithoutIntent(js []fleet.Judged, found []validate.Finding) Report {
 	r := Report{Command: "check", Alone: true, Findings: found}
 	var names []string
 	for _, j := range js {
@@ -89,9 +89,9 @@ func (r *Report) ToImport() string {
 	return next + " writes the intent that says the same"
 }
 
-// Looked lists switches and hosts as devices with the given source. It marks a device as failed
+// DevicesFrom lists switches and hosts as devices with the given source. It marks a device as failed
 // if a finding says that it could not be read.
-func Looked(switches []*intent.Switch, hosts []*intent.Host, source Source, found []validate.Finding) []Device {
+func DevicesFrom(switches []*intent.Switch, hosts []*intent.Host, source Source, found []validate.Finding) []Device {
 	var out []Device
 	for _, sw := range switches {
 		out = append(out, Device{Name: sw.Name, Kind: SwitchDevice, OS: sw.OS, Source: source})
@@ -117,7 +117,7 @@ func Looked(switches []*intent.Switch, hosts []*intent.Host, source Source, foun
 func Validated(f *fleet.Fabric, found []validate.Finding, counted []gate.PortWindow, pauses []gate.Source) Report {
 	return Report{
 		Command: "validate", Fabric: f.Fabric().Name, Intent: f.Fabric(), Links: len(f.Fabric().Links),
-		Devices: Looked(f.Switches, f.Hosts, FromRunning, found), Findings: found, Counted: counted, Pauses: pauses,
+		Devices: DevicesFrom(f.Switches, f.Hosts, FromRunning, found), Findings: found, Counted: counted, Pauses: pauses,
 	}
 }
 

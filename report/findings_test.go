@@ -76,7 +76,7 @@ func rich(t testing.TB) Report {
 	fs = validate.Sort(fs)
 	return Report{
 		Command: "validate", Version: "v1.2.3", Fabric: f.Name, Intent: f, Links: 1, Ports: 1,
-		Time: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Devices: Looked(f.Switches, f.Hosts, FromRunning, fs), Findings: fs,
+		Time: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Devices: DevicesFrom(f.Switches, f.Hosts, FromRunning, fs), Findings: fs,
 	}
 }
 

@@ -30,7 +30,7 @@ func writeText(w io.Writer, r Report, o Options) error {
 		if all, told := blocks[i]; told {
 			if len(all) > 0 {
 				t.printf("\n")
-				t.together(r, all)
+				t.causeBlock(r, all)
 			}
 			section = ""
 			continue
@@ -86,8 +86,8 @@ func shared(causes []validate.Cause) map[int][]validate.Cause {
 	return out
 }
 
-// together writes the causes that share their places and their fix as one block.
-func (t *Text) together(r Report, all []validate.Cause) {
+// causeBlock writes the causes that share their places and their fix as one block.
+func (t *Text) causeBlock(r Report, all []validate.Cause) {
 	c := all[0]
 	style := t.S.Yellow
 	if c.Severity == validate.Error {

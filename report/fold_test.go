@@ -32,7 +32,7 @@ func TestUnsetFleetIsShort(t *testing.T) {
 		fs = append(fs, validate.Host(f, h, running, desired, validate.NewRun(f).End)...)
 	}
 	fs = validate.Sort(fs)
-	text := write(t, FormText, Report{Command: "nic validate", Fabric: f.Name, Intent: f, Findings: fs, Devices: Looked(nil, f.Hosts, FromRunning, fs)})
+	text := write(t, FormText, Report{Command: "nic validate", Fabric: f.Name, Intent: f, Findings: fs, Devices: DevicesFrom(nil, f.Hosts, FromRunning, fs)})
 	if n := strings.Count(text, "\n"); n >= 40 {
 		t.Errorf("%d lines:\n%s", n, text)
 	}

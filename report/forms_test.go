@@ -83,9 +83,9 @@ func TestVerdict(t *testing.T) {
 		{"validate", append(open, drifted...), false, "pod1: 1 error, 1 warning; 2 switches and 1 host read"},
 		{"validate", known, true, "pod1: no errors or warnings, 1 accepted; 2 switches and 1 host read"},
 	} {
-		r := Report{Command: c.command, Fabric: "pod1", Links: 3, Findings: c.fs, Devices: Looked(f.Switches[:2], nil, FromIntent, c.fs)}
+		r := Report{Command: c.command, Fabric: "pod1", Links: 3, Findings: c.fs, Devices: DevicesFrom(f.Switches[:2], nil, FromIntent, c.fs)}
 		if c.command == "validate" {
-			r.Devices = Looked(f.Switches[:2], f.Hosts, FromRunning, c.fs)
+			r.Devices = DevicesFrom(f.Switches[:2], f.Hosts, FromRunning, c.fs)
 		}
 		if got := r.Verdict(); got != c.want || r.Passed() != c.passed {
 			t.Errorf("%s with %v: %q, passed %t", c.command, c.fs, got, r.Passed())
@@ -98,7 +98,7 @@ func TestJUnitCountsChecksAndNotFindings(t *testing.T) {
 	r := rich(t)
 	full := readJUnit(t, write(t, FormJUnit, r))
 	r.Findings = nil
-	r.Devices = Looked(r.Intent.Switches, r.Intent.Hosts, FromRunning, nil)
+	r.Devices = DevicesFrom(r.Intent.Switches, r.Intent.Hosts, FromRunning, nil)
 	clean := readJUnit(t, write(t, FormJUnit, r))
 	if full.Failures == 0 || full.Errors == 0 || clean.Failures+clean.Errors != 0 {
 		t.Errorf("%d failures, %d errors; clean %d, %d", full.Failures, full.Errors, clean.Failures, clean.Errors)
@@ -153,7 +153,7 @@ func TestInconclusiveIsNotPassed(t *testing.T) {
 		{ID: gate.WindowTooShort, Severity: validate.Warning, Device: "leaf1", What: "the window is 3s", Where: "net/fabric.yaml:8:3"},
 		{ID: gate.PauseRatio, Severity: validate.Warning, Device: "leaf1", What: "paused for long"},
 	}
-	r.Devices = Looked(r.Intent.Switches, nil, FromRunning, r.Findings)
+	r.Devices = DevicesFrom(r.Intent.Switches, nil, FromRunning, r.Findings)
 	r.Counted = []gate.PortWindow{{Device: "leaf1", Port: "Ethernet0"}}
 	says := func(form Form, want string) {
 		t.Helper()
@@ -359,7 +359,7 @@ func TestInconclusive(t *testing.T) {
 	fs := []validate.Finding{
 		{ID: "CAT-01", Severity: validate.Info, Device: "leaf1", What: "no model is stated", Unchecked: "ports, buffers and headroom", Because: "the model is unknown", NotMade: []string{"BUF-01", "BUF-03"}},
 	}
-	r := Report{Command: "check", Fabric: f.Name, Intent: f, Links: 1, Findings: fs, Devices: Looked(f.Switches[:3], nil, FromIntent, fs)}
+	r := Report{Command: "check", Fabric: f.Name, Intent: f, Links: 1, Findings: fs, Devices: DevicesFrom(f.Switches[:3], nil, FromIntent, fs)}
 	const says = "1 of 3 switches (leaf1): ports, buffers and headroom not checked, the model is unknown"
 	for _, form := range Forms {
 		text := strings.Join(strings.Fields(write(t, form, r)), " ")
@@ -395,7 +395,7 @@ func TestInconclusive(t *testing.T) {
 		t.Errorf("checks made: %v", got)
 	}
 	// The check can be made on another switch.
-	r.Devices = Looked(f.Switches[:2], nil, FromIntent, fs)
+	r.Devices = DevicesFrom(f.Switches[:2], nil, FromIntent, fs)
 	if got := ids(r); !slices.Contains(got, "BUF-01") {
 		t.Errorf("checks made with a second switch: %v", got)
 	}

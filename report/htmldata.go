@@ -121,14 +121,14 @@ type pagePause struct {
 func pageOf(r Report, counters []PortCounters) page {
 	b := pageBuilder{index: map[string]int{}, labels: map[string]int{}}
 	b.topology(r.Intent)
-	b.reached(r.Devices)
+	b.addSources(r.Devices)
 	b.causes(r.Findings)
 	b.counters(counters)
 	b.classes(r.Intent)
 	b.pauses(r.Pauses)
 	b.history(r.History)
 	b.intern()
-	b.strangers()
+	b.addUndrawn()
 	return b.out
 }
 
@@ -191,8 +191,8 @@ func (b *pageBuilder) device(name string, kind DeviceKind) int {
 	return i
 }
 
-// reached records where each device's configuration came from, and why reading failed.
-func (b *pageBuilder) reached(devices []Device) {
+// addSources records where each device's configuration came from, and why reading failed.
+func (b *pageBuilder) addSources(devices []Device) {
 	for _, d := range devices {
 		p := &b.out.Devices[b.device(d.Name, d.Kind)]
 		p.Source, p.File, p.Error, p.Hint = d.Source, clean(d.File), clean(d.Error), clean(d.Hint)
@@ -347,9 +347,9 @@ func (b *pageBuilder) intern() {
 	}
 }
 
-// strangers groups the devices that are not drawn: all devices without an intent, otherwise
+// addUndrawn groups the devices that are not drawn: all devices without an intent, otherwise
 // those named only by findings or counters.
-func (b *pageBuilder) strangers() {
+func (b *pageBuilder) addUndrawn() {
 	var names [2][]string
 	var groups [2]pageGroup
 	for i := len(b.tiers); i < len(b.out.Devices); i++ {

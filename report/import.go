@@ -73,8 +73,8 @@ func WriteImport(w io.Writer, r *fleet.Imported, file string, coverage bool) err
 // list returns a copy of l that is never nil, so that JSON has [] and not null.
 func list[T any](l []T) []T { return append([]T{}, l...) }
 
-// ImportSaid is the summary of an import for people.
-type ImportSaid struct {
+// ImportSummary is the summary of an import for people.
+type ImportSummary struct {
 	Lines         []string
 	Warning, Hint string // "" for none
 }
@@ -85,7 +85,7 @@ const mostLines = 12
 // ImportText summarises an import: how many lines it adopted, left alone or could not decide,
 // which decisions remain, what it assumed or left out, and what a plan of the new intent would
 // change. Long lists are cut unless all is set.
-func ImportText(r *fleet.Imported, file string, all bool) (out ImportSaid) {
+func ImportText(r *fleet.Imported, file string, all bool) (out ImportSummary) {
 	say := func(kind string, lines []string) {
 		for i, l := range lines {
 			if i == mostLines && len(lines) > mostLines+1 && !all {

@@ -23,7 +23,7 @@ func TestJenkinsAcceptsJUnit(t *testing.T) {
 	}
 	full := rich(t)
 	clean := full
-	clean.Findings, clean.Devices = nil, Looked(full.Intent.Switches, full.Intent.Hosts, FromRunning, nil)
+	clean.Findings, clean.Devices = nil, DevicesFrom(full.Intent.Switches, full.Intent.Hosts, FromRunning, nil)
 	open := clean
 	open.Findings = []validate.Finding{
 		{ID: gate.WindowTooShort, Severity: validate.Warning, Device: "leaf1", What: "2 s"},

@@ -29,12 +29,12 @@ func writeMarkdown(w io.Writer, r Report) error {
 	m := markdown{r: r, left: maxMarkdown}
 	m.heading()
 	causes := validate.Causes(r.Findings)
-	told := 0
+	written := 0
 	for _, s := range validate.Severities {
-		told += m.section(title(s), causes, s != validate.Info, func(c validate.Cause) bool { return c.Suppressed == nil && c.Severity == s })
+		written += m.section(title(s), causes, s != validate.Info, func(c validate.Cause) bool { return c.Suppressed == nil && c.Severity == s })
 	}
-	told += m.section("Accepted", causes, false, func(c validate.Cause) bool { return c.Suppressed != nil })
-	if n := len(causes) - told; n > 0 {
+	written += m.section("Accepted", causes, false, func(c validate.Cause) bool { return c.Suppressed != nil })
+	if n := len(causes) - written; n > 0 {
 		m.left += 1024 // the reserve for this line
 		m.put(fmt.Sprintf("\n**%s left out of %d:** the comment is full. The text and json forms have all causes.\n", words.Are(n, "cause"), len(causes)))
 	}
@@ -123,7 +123,7 @@ func (m *markdown) section(name string, causes []validate.Cause, open bool, kind
 	if !m.put(begin) {
 		return 0
 	}
-	told := 0
+	written := 0
 	for i, c := range mine {
 		if !folded && i == openCauses {
 			if !m.put(fmt.Sprintf(fold, words.Count(len(mine)-i, "more cause"))) {
@@ -134,13 +134,13 @@ func (m *markdown) section(name string, causes []validate.Cause, open bool, kind
 		if !m.put(m.cause(c)) {
 			break
 		}
-		told++
+		written++
 	}
 	if folded {
 		m.b.WriteString(end)
 		m.left -= len(end)
 	}
-	return told
+	return written
 }
 
 // cause formats a cause as a list item.

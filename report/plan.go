@@ -116,14 +116,14 @@ func (t *Text) plan(d *fleet.DevicePlan) string {
 		b.WriteString(t.changes(s))
 	}
 	for _, n := range d.Notes {
-		p("%s", t.marked("  "+t.S.Yellow("note:")+" ", n))
+		p("%s", t.wrapNote("  "+t.S.Yellow("note:")+" ", n))
 	}
 	for i, u := range d.Unknown {
 		if i == 3 {
 			p("  %s %s not understood either\n", t.S.Dim("left alone:"), words.Are(len(d.Unknown)-i, "more row"))
 			break
 		}
-		p("%s", t.marked("  "+t.S.Dim("left alone:")+" ", u.Where+": "+u.Why))
+		p("%s", t.wrapNote("  "+t.S.Dim("left alone:")+" ", u.Where+": "+u.Why))
 	}
 	if t.Steps {
 		for i, s := range d.Steps {
@@ -136,8 +136,8 @@ func (t *Text) plan(d *fleet.DevicePlan) string {
 	return b.String()
 }
 
-// marked formats a sentence after a mark, wrapped at the terminal's width.
-func (t *Text) marked(mark, text string) string {
+// wrapNote formats a sentence after a mark, wrapped at the terminal's width.
+func (t *Text) wrapNote(mark, text string) string {
 	text = term.CleanLine(text)
 	if t.Width == 0 {
 		return mark + text + "\n"
@@ -231,9 +231,9 @@ func (t *Text) changes(s section) string {
 		}
 		switch {
 		case g.Open && g.Blocked != "":
-			b.WriteString(t.marked("      "+t.S.Dim("left:")+" ", g.Blocked))
+			b.WriteString(t.wrapNote("      "+t.S.Dim("left:")+" ", g.Blocked))
 		case g.Blocked != "":
-			b.WriteString(t.marked("      "+t.S.Red("blocked:")+" ", g.Blocked))
+			b.WriteString(t.wrapNote("      "+t.S.Red("blocked:")+" ", g.Blocked))
 		}
 	}
 	return b.String()

@@ -52,12 +52,12 @@ func (m *PlanMarkdown) Write(w io.Writer, fabric, digest string, s PlanSummary, 
 	if r != nil && (len(r.Waves) > 1 || r.Impact() > 0) {
 		text += "\n" + markdownText(rolloutHead(r)) + "\n\n"
 		for i, wave := range r.Waves[:min(len(r.Waves), maxWaves)] {
-			text += fmt.Sprintf("%d. %s\n", i+1, markdownText(brief(strings.Join(append([]string{waveLine(wave)}, worse(i, wave)...), "; between: "), 500)))
+			text += fmt.Sprintf("%d. %s\n", i+1, markdownText(brief(strings.Join(append([]string{waveLine(wave)}, interimFaults(i, wave)...), "; between: "), 500)))
 		}
 		if n := len(r.Waves) - maxWaves; n > 0 {
 			text += fmt.Sprintf("\nand %s\n", words.Count(n, "wave"))
 		}
-		if note := together(r); note != "" {
+		if note := parallelSaving(r); note != "" {
 			text += "\n" + markdownText(note) + "\n"
 		}
 	}

@@ -23,17 +23,17 @@ import (
 func (t *Text) Rollout(r *fleet.Rollout) {
 	t.fold.flush()
 	if r != nil && len(r.Waves) == 0 && t.Proof && r.Open() {
-		t.printf("%s", t.marked(t.S.Yellow("inconclusive:")+" ", strings.TrimPrefix(leftOpen(r), "; ")))
+		t.printf("%s", t.wrapNote(t.S.Yellow("inconclusive:")+" ", strings.TrimPrefix(leftOpen(r), "; ")))
 	}
 	if r != nil {
-		defer t.seen(r.Seen)
+		defer t.earlierRuns(r.Seen)
 	}
 	if r == nil || len(r.Waves) == 0 || len(r.Waves) < 2 && r.Impact() == 0 && r.Interim == nil && !t.Proof {
 		return
 	}
 	if i := r.Interim; i != nil {
 		now, _ := Interim(i)
-		t.printf("%s", t.marked(t.S.Bold(fmt.Sprintf("run %d of %d:", i.Run, i.Runs))+" ", now))
+		t.printf("%s", t.wrapNote(t.S.Bold(fmt.Sprintf("run %d of %d:", i.Run, i.Runs))+" ", now))
 	}
 	width := t.Width
 	if width == 0 {
@@ -45,32 +45,32 @@ func (t *Text) Rollout(r *fleet.Rollout) {
 	for i, n := 0, 0; i < len(r.Waves); i += n {
 		w := r.Waves[i]
 		if n = likeFirst(r.Waves[i:]); n >= mostAlike && !t.Proof {
-			t.printf("%s", t.marked(fmt.Sprintf("  waves %d-%d: ", i+1, i+n), wavesLine(r.Waves[i:i+n])))
+			t.printf("%s", t.wrapNote(fmt.Sprintf("  waves %d-%d: ", i+1, i+n), wavesLine(r.Waves[i:i+n])))
 			continue
 		}
 		n = 1
-		t.printf("%s", t.marked(fmt.Sprintf("  wave %d: ", i+1), waveLine(w)))
-		for _, s := range worse(i, w) {
-			t.printf("%s", t.marked("     "+t.S.Red("between:")+" ", s))
+		t.printf("%s", t.wrapNote(fmt.Sprintf("  wave %d: ", i+1), waveLine(w)))
+		for _, s := range interimFaults(i, w) {
+			t.printf("%s", t.wrapNote("     "+t.S.Red("between:")+" ", s))
 		}
 		if t.Proof {
 			for _, l := range w.Proof {
-				t.printf("%s", t.marked("     "+t.S.Dim("proof:")+" ", proof(l)))
+				t.printf("%s", t.wrapNote("     "+t.S.Dim("proof:")+" ", proof(l)))
 			}
 		}
 	}
 	if t.Proof && r.Unproven == "" && r.Links > 0 {
-		t.printf("%s", t.marked("  "+t.S.Dim("proof:")+" ", "PFC of a priority only comes to links or only goes from them, so no state in between can deadlock where neither end state can"))
+		t.printf("%s", t.wrapNote("  "+t.S.Dim("proof:")+" ", "PFC of a priority only comes to links or only goes from them, so no state in between can deadlock where neither end state can"))
 	}
-	for _, note := range []string{together(r), r.Unproven} {
+	for _, note := range []string{parallelSaving(r), r.Unproven} {
 		if note != "" {
-			t.printf("%s", t.marked("  "+t.S.Yellow("note:")+" ", note))
+			t.printf("%s", t.wrapNote("  "+t.S.Yellow("note:")+" ", note))
 		}
 	}
 }
 
-// seen writes what earlier runs showed about the kinds of switches that change.
-func (t *Text) seen(all []fleet.Seen) {
+// earlierRuns writes what earlier runs showed about the kinds of switches that change.
+func (t *Text) earlierRuns(all []fleet.Seen) {
 	for _, s := range all {
 		what := fmt.Sprintf("run %s changed %s (%s)", s.Run, natural.Fold(slices.Concat(s.Applied, s.Failed)), s.Kind)
 		switch {
@@ -83,7 +83,7 @@ func (t *Text) seen(all []fleet.Seen) {
 		default:
 			what += fmt.Sprintf(" in about %s, and passed no gate", about(s.Seconds))
 		}
-		t.printf("%s", t.marked("  "+t.S.Dim("before:")+" ", term.CleanLine(what)))
+		t.printf("%s", t.wrapNote("  "+t.S.Dim("before:")+" ", term.CleanLine(what)))
 	}
 }
 
@@ -122,8 +122,8 @@ func rolloutHead(r *fleet.Rollout) string {
 	return head + leftOpen(r)
 }
 
-// together says how much time changing devices in parallel would save; "" if it saves none.
-func together(r *fleet.Rollout) string {
+// parallelSaving says how much time changing devices in parallel would save; "" if it saves none.
+func parallelSaving(r *fleet.Rollout) string {
 	if r.Together == nil {
 		return ""
 	}
@@ -254,9 +254,9 @@ var asks = map[string]string{
 	"CLS-02": "(RDMA traffic in a lossless class)", "MTU-03": "(packets of hosts fit)",
 }
 
-// worse returns one line per fault that exists from wave n on, but neither before nor after the
+// interimFaults returns one line per fault that exists from wave n on, but neither before nor after the
 // rollout.
-func worse(n int, w fleet.Wave) (out []string) {
+func interimFaults(n int, w fleet.Wave) (out []string) {
 	for _, f := range w.Worse {
 		const most = 4
 		named := f.Ports[:min(len(f.Ports), most)]

@@ -5,7 +5,7 @@ func (p *portCheck) gpus(at string) {
 	if len(p.running.GPUs) == 0 || !p.have.Seat.Set {
 		return
 	}
-	near, beside := p.running.Near(p.have)
+	near, beside := p.running.GPUsNear(p.have)
 	severity, way := Info, "they are on its NUMA node"
 	switch seat := p.have.Seat.V; {
 	case len(near) > 0:

@@ -22,9 +22,9 @@ type atom struct {
 // state holds the known faults, without suppressed findings. Each finding has at most one port.
 type state map[atom]validate.Finding
 
-// turn updates the state with the findings of a round. It returns all current findings, those
+// update updates the state with the findings of a round. It returns all current findings, those
 // that are new, and those that are gone. Findings that were not checked again stay.
-func (s state) turn(found []validate.Finding, looked func(validate.Finding) bool) (all, appeared, cleared []validate.Finding) {
+func (s state) update(found []validate.Finding, looked func(validate.Finding) bool) (all, appeared, cleared []validate.Finding) {
 	now, accepted := state{}, state{}
 	for _, f := range found {
 		into := now

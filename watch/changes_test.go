@@ -24,8 +24,8 @@ func onLink(what string) validate.Finding {
 func TestLinkNeedsBothEnds(t *testing.T) {
 	s := state{}
 	all := func(validate.Finding) bool { return true }
-	s.turn([]validate.Finding{onLink("differs")}, all)
-	left, appeared, cleared := s.turn(nil, bothEnds(func(d string) bool { return d != "spine1" }))
+	s.update([]validate.Finding{onLink("differs")}, all)
+	left, appeared, cleared := s.update(nil, bothEnds(func(d string) bool { return d != "spine1" }))
 	want := []validate.Finding{{ID: "PFC-01", Severity: validate.Error, Device: "leaf1", What: "differs", Ports: []string{"Ethernet8"}, Peers: []string{"spine2/Ethernet4"}}}
 	if diff := cmp.Diff(want, cleared); diff != "" || appeared != nil {
 		t.Errorf("cleared (-want +got):\n%s appeared: %v", diff, appeared)
@@ -34,7 +34,7 @@ func TestLinkNeedsBothEnds(t *testing.T) {
 	if diff := cmp.Diff(want, left); diff != "" {
 		t.Errorf("what stands (-want +got):\n%s", diff)
 	}
-	if _, _, cleared = s.turn(nil, all); len(cleared) != 1 || cleared[0].Ports[0] != "Ethernet0" {
+	if _, _, cleared = s.update(nil, all); len(cleared) != 1 || cleared[0].Ports[0] != "Ethernet0" {
 		t.Errorf("at last %v is cleared", cleared)
 	}
 }
@@ -45,12 +45,12 @@ func TestAccepted(t *testing.T) {
 	all := func(validate.Finding) bool { return true }
 	f := onLink("differs")
 	f.Suppressed = &validate.Suppressed{Reason: "known", Until: "2026-12-31"}
-	found, appeared, _ := s.turn([]validate.Finding{f}, all)
+	found, appeared, _ := s.update([]validate.Finding{f}, all)
 	if len(found) != 1 || appeared != nil || verdictOf(found) != OK {
 		t.Errorf("accepted: %v appeared, verdict %s", appeared, verdictOf(found))
 	}
 	f.Suppressed = nil
-	if found, appeared, _ = s.turn([]validate.Finding{f}, all); len(appeared) != 1 || verdictOf(found) != Errors {
+	if found, appeared, _ = s.update([]validate.Finding{f}, all); len(appeared) != 1 || verdictOf(found) != Errors {
 		t.Errorf("no longer accepted: %v appeared, verdict %s", appeared, verdictOf(found))
 	}
 }

@@ -27,8 +27,8 @@ const (
 	steady     = time.Minute
 )
 
-// told tracks subscriptions and the changes that devices notify. The watcher's mu guards it.
-type told struct {
+// subscriptions tracks subscriptions and the changes that devices notify. The watcher's mu guards it.
+type subscriptions struct {
 	begin    map[int]time.Time // when to subscribe, for devices without a subscription
 	failures map[int]int       // consecutive failures
 	since    map[int]time.Time // start of each established subscription
@@ -46,8 +46,8 @@ type ending struct {
 	err error
 }
 
-func newTold(cfg *Config) told {
-	t := told{begin: map[int]time.Time{}, failures: map[int]int{}, since: map[int]time.Time{}, changed: map[int]time.Time{}, fresh: map[string]bool{},
+func newTold(cfg *Config) subscriptions {
+	t := subscriptions{begin: map[int]time.Time{}, failures: map[int]int{}, since: map[int]time.Time{}, changed: map[int]time.Time{}, fresh: map[string]bool{},
 		wake: make(chan struct{}, 1), ended: make(chan ending, len(cfg.Devices))} // at most one entry per device, so that no sender blocks
 	for i, d := range cfg.Devices {
 		if cfg.Notify != nil && !d.Host {
@@ -65,17 +65,17 @@ func (w *Watcher) subscribe(ctx context.Context, i int) ending {
 			fn()
 			w.mu.Unlock()
 			select {
-			case w.told.wake <- struct{}{}:
+			case w.subscriptions.wake <- struct{}{}:
 			default:
 			}
 		}
 	}
 	err := w.cfg.Notify(ctx, w.cfg.Devices[i], tell(func() {
-		w.told.starting--
-		w.told.since[i] = w.cfg.Clock.Now()
+		w.subscriptions.starting--
+		w.subscriptions.since[i] = w.cfg.Clock.Now()
 	}), tell(func() {
-		if w.told.changed[i].IsZero() {
-			w.told.changed[i] = w.cfg.Clock.Now()
+		if w.subscriptions.changed[i].IsZero() {
+			w.subscriptions.changed[i] = w.cfg.Clock.Now()
 		}
 	}))
 	return ending{i, err}
@@ -90,10 +90,10 @@ func (w *Watcher) toSubscribe() (out []int) {
 		return nil
 	}
 	now := w.cfg.Clock.Now()
-	for _, i := range slices.Sorted(maps.Keys(w.told.begin)) {
-		if w.told.starting < w.cfg.Parallel && !w.told.begin[i].After(now) {
-			delete(w.told.begin, i)
-			w.told.starting++
+	for _, i := range slices.Sorted(maps.Keys(w.subscriptions.begin)) {
+		if w.subscriptions.starting < w.cfg.Parallel && !w.subscriptions.begin[i].After(now) {
+			delete(w.subscriptions.begin, i)
+			w.subscriptions.starting++
 			out = append(out, i)
 		}
 	}
@@ -106,25 +106,25 @@ func (w *Watcher) unsubscribed(e ending) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.cfg.Clock.Now()
-	since, held := w.told.since[e.i]
+	since, held := w.subscriptions.since[e.i]
 	if !held {
-		w.told.starting--
+		w.subscriptions.starting--
 	}
-	delete(w.told.since, e.i)
+	delete(w.subscriptions.since, e.i)
 	if errors.Is(e.err, drivers.ErrUnsupported) {
 		return
 	}
 	if held && now.Sub(since) >= steady {
-		w.told.failures[e.i] = 0
+		w.subscriptions.failures[e.i] = 0
 	}
-	wait := min(firstRetry<<min(w.told.failures[e.i], 10), maxBackoff)
-	w.told.failures[e.i]++
-	w.told.begin[e.i] = now.Add(time.Duration((0.5 + 0.5*w.cfg.Rand()) * float64(wait)))
+	wait := min(firstRetry<<min(w.subscriptions.failures[e.i], 10), maxBackoff)
+	w.subscriptions.failures[e.i]++
+	w.subscriptions.begin[e.i] = now.Add(time.Duration((0.5 + 0.5*w.cfg.Rand()) * float64(wait)))
 }
 
-// early returns when a changed device is read. The caller holds mu.
-func (w *Watcher) early(i int) time.Time {
-	at := w.told.changed[i]
+// earlyReadTime returns when a changed device is read. The caller holds mu.
+func (w *Watcher) earlyReadTime(i int) time.Time {
+	at := w.subscriptions.changed[i]
 	if at.Before(w.devices[i].settled) {
 		at = w.devices[i].settled
 	}
@@ -134,32 +134,32 @@ func (w *Watcher) early(i int) time.Time {
 // mayBeEarly lists, in order, the changed devices that may be read before their turn. Devices
 // that could not be read are left to the rounds. The caller holds mu.
 func (w *Watcher) mayBeEarly() []int {
-	if w.last == nil || len(w.told.changed) == 0 {
+	if w.last == nil || len(w.subscriptions.changed) == 0 {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(w.told.changed)), func(i int) bool {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(w.subscriptions.changed)), func(i int) bool {
 		return w.devices[i].reading || w.devices[i].err.ID != ""
 	})
 }
 
-// wanted returns the earliest time, at most until, at which a notification requires work. The
+// nextDue returns the earliest time, at most until, at which a notification requires work. The
 // caller holds mu.
-func (w *Watcher) wanted(until time.Time) time.Time {
+func (w *Watcher) nextDue(until time.Time) time.Time {
 	sooner := func(at time.Time) {
 		if at.Before(until) {
 			until = at
 		}
 	}
-	if len(w.told.fresh) > 0 {
-		sooner(w.told.oldest.Add(gather))
+	if len(w.subscriptions.fresh) > 0 {
+		sooner(w.subscriptions.oldest.Add(gather))
 	}
 	if w.inFlight < w.cfg.Parallel {
 		for _, i := range w.mayBeEarly() {
-			sooner(w.early(i))
+			sooner(w.earlyReadTime(i))
 		}
 	}
-	if w.last != nil && w.told.starting < w.cfg.Parallel {
-		for _, at := range w.told.begin {
+	if w.last != nil && w.subscriptions.starting < w.cfg.Parallel {
+		for _, at := range w.subscriptions.begin {
 			sooner(at)
 		}
 	}
@@ -171,12 +171,12 @@ func (w *Watcher) wanted(until time.Time) time.Time {
 func (w *Watcher) toUpdate() map[string]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	more := w.told.urgent > 0 || len(w.mayBeEarly()) > 0
-	if len(w.told.fresh) == 0 || more && w.cfg.Clock.Now().Sub(w.told.oldest) < gather {
+	more := w.subscriptions.urgent > 0 || len(w.mayBeEarly()) > 0
+	if len(w.subscriptions.fresh) == 0 || more && w.cfg.Clock.Now().Sub(w.subscriptions.oldest) < gather {
 		return nil
 	}
-	names := w.told.fresh
-	w.told.fresh = map[string]bool{}
+	names := w.subscriptions.fresh
+	w.subscriptions.fresh = map[string]bool{}
 	return names
 }
 
@@ -205,7 +205,7 @@ func (w *Watcher) update(ctx context.Context, names map[string]bool) *Round {
 	}
 	out := &Round{N: w.last.N, Update: natural.Keys(names), Fabric: w.last.Fabric, Start: w.last.Start, Took: w.last.Took, End: now, Read: w.last.Read, Devices: w.last.Devices, Counted: w.last.Counted, Pauses: w.last.Pauses, Previous: w.last.Verdict}
 	ends := bothEnds(func(device string) bool { return looked[device] })
-	out.Findings, out.Appeared, out.Cleared = w.known.turn(found, func(f validate.Finding) bool {
+	out.Findings, out.Appeared, out.Cleared = w.known.update(found, func(f validate.Finding) bool {
 		return !counted(f) && ends(f) && (names[f.Device] || len(f.Peers) > 0 && names[validate.PeerDevice(f.Peers[0])])
 	})
 	out.Verdict = verdictOf(out.Findings)

@@ -84,8 +84,8 @@ func (w *Watcher) begin(n int, start time.Time) *round {
 	return r
 }
 
-// over reports whether a round has all its results or has reached its deadline.
-func (w *Watcher) over(r *round) bool {
+// complete reports whether a round has all its results or has reached its deadline.
+func (w *Watcher) complete(r *round) bool {
 	return len(r.open) == 0 || !w.cfg.Clock.Now().Before(r.deadline)
 }
 
@@ -106,26 +106,26 @@ func (w *Watcher) due(r *round) (out []int) {
 		r.queue = r.queue[1:]
 		w.devices[i].left = 0
 		if !w.devices[i].reading { // if an early read is in progress, its result counts
-			out = append(out, w.begun(i))
+			out = append(out, w.markReading(i))
 		}
 	}
 	for _, i := range w.mayBeEarly() {
-		if w.inFlight < w.cfg.Parallel && !w.early(i).After(now) {
-			out = append(out, w.begun(i))
+		if w.inFlight < w.cfg.Parallel && !w.earlyReadTime(i).After(now) {
+			out = append(out, w.markReading(i))
 		}
 	}
 	return out
 }
 
-// begun records that a read starts, which covers all changes notified so far. The caller holds
+// markReading records that a read starts, which covers all changes notified so far. The caller holds
 // mu.
-func (w *Watcher) begun(i int) int {
+func (w *Watcher) markReading(i int) int {
 	d := &w.devices[i]
-	d.reading, d.urgent = true, !w.told.changed[i].IsZero()
+	d.reading, d.urgent = true, !w.subscriptions.changed[i].IsZero()
 	if d.urgent {
-		w.told.urgent++
+		w.subscriptions.urgent++
 	}
-	delete(w.told.changed, i)
+	delete(w.subscriptions.changed, i)
 	w.inFlight++
 	return i
 }
@@ -138,18 +138,18 @@ func (w *Watcher) wait(r *round) time.Duration {
 	}
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	return w.wanted(until).Sub(w.cfg.Clock.Now())
+	return w.nextDue(until).Sub(w.cfg.Clock.Now())
 }
 
-// settle adds the result of a read to a round. An early read does not replace the read in the
+// addReading adds the result of a read to a round. An early read does not replace the read in the
 // device's turn; if that one is done, the round uses the newer result.
-func (w *Watcher) settle(r *round, res result) {
+func (w *Watcher) addReading(r *round, res result) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	d := &w.devices[res.i]
 	urgent := d.urgent
 	if urgent {
-		w.told.urgent--
+		w.subscriptions.urgent--
 	}
 	d.reading, d.urgent, d.settled, d.took = false, false, w.cfg.Clock.Now(), res.took
 	w.inFlight--
@@ -180,17 +180,17 @@ func (w *Watcher) settle(r *round, res result) {
 		}
 	}
 	if urgent && w.last != nil {
-		if len(w.told.fresh) == 0 {
-			w.told.oldest = d.settled
+		if len(w.subscriptions.fresh) == 0 {
+			w.subscriptions.oldest = d.settled
 		}
-		w.told.fresh[d.Name] = true
+		w.subscriptions.fresh[d.Name] = true
 	}
 	if !inTurn {
 		return
 	}
 	w.close(r, res.i)
 	r.read[d.Name] = true
-	d.gate, d.samples = got.Gate, slide(d.samples, got.Sample)
+	d.gate, d.samples = got.Gate, addSample(d.samples, got.Sample)
 	if len(d.samples) > 1 {
 		r.counted = append(r.counted, res.i)
 	}
@@ -228,7 +228,7 @@ func (w *Watcher) finish(ctx context.Context, r *round) *Round {
 	w.judge(r)
 	out := &Round{N: r.n, Fabric: w.cfg.Fabric.Name, Start: r.start, End: now, Took: now.Sub(r.start), Read: len(r.read), Devices: len(w.devices), Counted: r.run.Counted(), Pauses: r.run.Pauses()}
 	all := len(r.read) == len(w.devices)
-	out.Findings, out.Appeared, out.Cleared = w.known.turn(r.run.Findings(now), bothEnds(func(device string) bool {
+	out.Findings, out.Appeared, out.Cleared = w.known.update(r.run.Findings(now), bothEnds(func(device string) bool {
 		return r.read[device] || device == "" && all
 	}))
 	out.Verdict = verdictOf(out.Findings)
@@ -289,11 +289,11 @@ func (w *Watcher) overdue(r *round, now time.Time) {
 // maxWindow limits the window of a device, whatever it reports about its counters.
 const maxWindow = 10 * time.Minute
 
-// slide adds a sample to a device's samples and drops those no longer needed: the window reaches
+// addSample adds a sample to a device's samples and drops those no longer needed: the window reaches
 // back two update periods of the slowest counter, or at least to the previous sample. It keeps a
 // few samples in between, so that little is lost if counters are reset. A nil sample ends the
 // window, because the device shows no counters.
-func slide(samples []gate.Sample, s *gate.Sample) []gate.Sample {
+func addSample(samples []gate.Sample, s *gate.Sample) []gate.Sample {
 	if s == nil {
 		return nil
 	}

@@ -92,16 +92,16 @@ type Watcher struct {
 	// tiers maps each switch to its tier.
 	tiers map[string]int
 
-	mu       sync.RWMutex
-	seen     map[intent.Endpoint]validate.End
-	devices  []device
-	inFlight int
-	beat     time.Time // time of the last loop iteration
-	running  bool
-	history  []Record
-	updates  []Event // events of the updates since the last round
-	last     *Round
-	told     told
+	mu            sync.RWMutex
+	seen          map[intent.Endpoint]validate.End
+	devices       []device
+	inFlight      int
+	beat          time.Time // time of the last loop iteration
+	running       bool
+	history       []Record
+	updates       []Event // events of the updates since the last round
+	last          *Round
+	subscriptions subscriptions
 
 	known state // the last known faults; used only by the loop
 }
@@ -141,7 +141,7 @@ func New(cfg Config) *Watcher {
 	for _, d := range cfg.Devices {
 		w.devices = append(w.devices, device{Device: d})
 	}
-	w.told = newTold(&w.cfg)
+	w.subscriptions = newTold(&w.cfg)
 	return w
 }
 
@@ -163,16 +163,16 @@ func (w *Watcher) Run(ctx context.Context) error {
 	defer cancel()
 	results := make(chan result, len(w.devices)) // at most one result per device, so that no sender blocks
 	start := w.cfg.Clock.Now()
-	defer w.turn(false)
+	defer w.recordBeat(false)
 	for n := 1; w.cfg.Rounds == 0 || n <= w.cfg.Rounds; n++ {
 		r := w.begin(n, start)
-		for !w.over(r) {
-			w.turn(true)
+		for !w.complete(r) {
+			w.recordBeat(true)
 			for _, i := range w.due(r) {
 				calls.Go(func() { results <- w.readOne(ctx, i) })
 			}
 			for _, i := range w.toSubscribe() {
-				calls.Go(func() { w.told.ended <- w.subscribe(ctx, i) })
+				calls.Go(func() { w.subscriptions.ended <- w.subscribe(ctx, i) })
 			}
 			tick, stop := w.cfg.Clock.Timer(w.wait(r))
 			select {
@@ -181,11 +181,11 @@ func (w *Watcher) Run(ctx context.Context) error {
 				return nil
 			case res := <-results:
 				stop()
-				w.settle(r, res)
-			case e := <-w.told.ended:
+				w.addReading(r, res)
+			case e := <-w.subscriptions.ended:
 				stop()
 				w.unsubscribed(e)
-			case <-w.told.wake:
+			case <-w.subscriptions.wake:
 				stop()
 			case <-tick:
 			}
@@ -223,8 +223,8 @@ func (w *Watcher) end(e intent.Endpoint) validate.End {
 	return w.seen[e]
 }
 
-// turn records an iteration of the loop, or its end.
-func (w *Watcher) turn(running bool) {
+// recordBeat records an iteration of the loop, or its end.
+func (w *Watcher) recordBeat(running bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.beat, w.running = w.cfg.Clock.Now(), running
@@ -249,7 +249,7 @@ func (w *Watcher) Last() *Round {
 func (w *Watcher) Subscriptions() int {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	return len(w.told.since)
+	return len(w.subscriptions.since)
 }
 
 // Interval returns the time between the starts of two rounds.

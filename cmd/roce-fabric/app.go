@@ -153,9 +153,9 @@ func (a *app) choices(c *cobra.Command, flag string, values ...string) {
 	a.completes(c, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// meant returns the hint for an unknown word: the most similar known word, if any, followed by
+// suggestion returns the hint for an unknown word: the most similar known word, if any, followed by
 // all. Words that differ only in their number do not count as similar.
-func meant(word string, known []string, all string) string {
+func suggestion(word string, known []string, all string) string {
 	letters := func(s string) string { return strings.Trim(s, "0123456789") }
 	if near := words.Nearest(word, known); near != "" && letters(near) != letters(word) {
 		return strings.TrimSpace("did you mean " + near + "? " + all)
@@ -256,11 +256,11 @@ func (a *app) loadWith(ctx context.Context, take fleet.Take, set []string) (*fle
 		return nil, err
 	}
 	f, err := fleet.Load(ctx, a.file, fleet.LoadOptions{Stdin: a.In, Name: a.name, Only: a.only, Take: take, Set: set})
-	return f, notThere(err)
+	return f, missingIntent(err)
 }
 
-// notThere adds advice to the error for a missing intent.
-func notThere(err error) error {
+// missingIntent adds advice to the error for a missing intent.
+func missingIntent(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return usageHint("name the intent with -f, or write one with 'roce-fabric init'", "%w", err)
 	}

@@ -32,7 +32,7 @@ func (a *app) checkCommand() *cobra.Command {
 			if o.list {
 				return a.listChecks()
 			}
-			switch alone, err := a.judgesAlone(cmd, o); {
+			switch alone, err := a.checksWithoutIntent(cmd, o); {
 			case err != nil:
 				return err
 			case alone:
@@ -54,9 +54,9 @@ func (a *app) checkCommand() *cobra.Command {
 	return c
 }
 
-// judgesAlone reports whether to check configurations without an intent: -f is not given, and
+// checksWithoutIntent reports whether to check configurations without an intent: -f is not given, and
 // either a configuration names no switch or the default intent file does not exist.
-func (a *app) judgesAlone(cmd *cobra.Command, o checkOptions) (bool, error) {
+func (a *app) checksWithoutIntent(cmd *cobra.Command, o checkOptions) (bool, error) {
 	if len(o.config) == 0 || cmd.Flags().Changed("file") {
 		return false, nil
 	}
@@ -87,7 +87,7 @@ func (a *app) checkSaved(ctx context.Context, args []string) error {
 			a.Warn("%s", j.Doubt)
 		}
 	}
-	r := report.JudgedAlone(looked, found)
+	r := report.CheckedWithoutIntent(looked, found)
 	if a.Output == "text" {
 		defer a.Hint(r.ToImport())
 	}
@@ -100,7 +100,7 @@ func (a *app) check(ctx context.Context, o checkOptions) error {
 		return err
 	}
 	co := fleet.CheckOptions{Topology: o.topology}
-	devices := report.Looked(f.Switches, nil, report.FromIntent, nil)
+	devices := report.DevicesFrom(f.Switches, nil, report.FromIntent, nil)
 	for _, arg := range o.config {
 		name, file, ok := strings.Cut(arg, "=")
 		if !ok {

@@ -90,12 +90,12 @@ func (a *app) explained(ctx context.Context, args, set []string) (report.Explain
 			return explainedNIC(f, h, port)
 		}
 		names := append(namesOf(f.Switches, func(sw *intent.Switch) string { return sw.Name }), namesOf(f.Hosts, hostName)...)
-		return nil, usageHint(meant(device, names, "its devices: "+fold(names)), "no device %s in %s", device, f.Name)
+		return nil, usageHint(suggestion(device, names, "its devices: "+fold(names)), "no device %s in %s", device, f.Name)
 	}
 	p := sw.Port(port)
 	if p == nil {
 		names := namesOf(sw.Ports, func(p *intent.Port) string { return p.Name })
-		return nil, usageHint(meant(port, names, "its ports there: "+fold(names)), "the intent does not name %s %s", device, port)
+		return nil, usageHint(suggestion(port, names, "its ports there: "+fold(names)), "the intent does not name %s %s", device, port)
 	}
 	return report.ExplainedPort{Explanation: render.Explain(c.Device(sw), p)}, nil
 }
@@ -104,7 +104,7 @@ func (a *app) explainCheck(id string) error {
 	c := validate.Lookup(id)
 	if c == nil {
 		ids := namesOf(validate.Checks(), func(c *validate.Check) string { return c.ID })
-		return usageHint(meant(id, ids, "'roce-fabric check --list' shows them; of a device, name a port as well"), "there is no check %s", id)
+		return usageHint(suggestion(id, ids, "'roce-fabric check --list' shows them; of a device, name a port as well"), "there is no check %s", id)
 	}
 	if a.Output == "json" {
 		return report.WriteDocument(a.Out, c)
@@ -141,7 +141,7 @@ func explainedNIC(f *intent.Fabric, h *intent.Host, name string) (report.Explain
 // nicHint lists the NICs of a host.
 func nicHint(h *intent.Host, name string) string {
 	names := namesOf(h.NICs, func(n *intent.NIC) string { return n.Name })
-	return meant(name, names, "its NICs: "+fold(names))
+	return suggestion(name, names, "its NICs: "+fold(names))
 }
 
 // blastHint lists the hosts or, if the host exists, its NICs.
@@ -154,7 +154,7 @@ func blastHint(f *intent.Fabric, host, port string) string {
 		return nicHint(h, port)
 	}
 	names := namesOf(f.Hosts, hostName)
-	return meant(host, names, "its hosts: "+fold(names))
+	return suggestion(host, names, "its hosts: "+fold(names))
 }
 
 func fold(names []string) string {

@@ -43,7 +43,7 @@ func (a *app) fmt(paths []string, check, diff bool) error {
 	for _, path := range paths {
 		of, err := intent.Files(path, intent.Options{Stdin: a.In, Name: a.name})
 		if err != nil {
-			return notThere(err)
+			return missingIntent(err)
 		}
 		files = append(files, of...)
 	}

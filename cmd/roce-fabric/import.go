@@ -82,7 +82,7 @@ func (a *app) importFabric(ctx context.Context, o importOptions) (err error) {
 		if at, err = a.access(); err != nil {
 			return err
 		}
-		o.typed(at.Policy)
+		o.permitTyped(at.Policy)
 		if err := at.Permit(live, nil); err != nil {
 			return err
 		}

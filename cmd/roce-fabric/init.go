@@ -91,7 +91,7 @@ func isNew(out string) error {
 func exampleOf(name string) ([]byte, error) {
 	text, err := examples.Intent(name)
 	if err != nil {
-		return nil, usageHint(meant(name, examples.Names(), "the examples are "+strings.Join(examples.Names(), ", ")), "there is no example %q", name)
+		return nil, usageHint(suggestion(name, examples.Names(), "the examples are "+strings.Join(examples.Names(), ", ")), "there is no example %q", name)
 	}
 	return text, nil
 }

@@ -136,7 +136,7 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) (err error) {
 		return usage("--latency %v: use 0 to 10s", o.latency)
 	}
 	if !slices.Contains(host.Kinds(), o.nic) {
-		return usageHint(meant(o.nic, host.Kinds(), ""), "--nic %s: use %s", o.nic, strings.Join(host.Kinds(), ", "))
+		return usageHint(suggestion(o.nic, host.Kinds(), ""), "--nic %s: use %s", o.nic, strings.Join(host.Kinds(), ", "))
 	}
 	f, running, err := a.labFabric(ctx, o.configs)
 	if err != nil {

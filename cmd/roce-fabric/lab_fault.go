@@ -27,7 +27,7 @@ func (a *app) labFaultCommand() *cobra.Command {
 			}
 			names := namesOf(lab.Faults(), func(f lab.Fault) string { return f.Name })
 			if !slices.Contains(names, args[0]) {
-				return usageHint(meant(args[0], names, "'roce-fabric lab fault' lists them"), "there is no fault %q", args[0])
+				return usageHint(suggestion(args[0], names, "'roce-fabric lab fault' lists them"), "there is no fault %q", args[0])
 			}
 			if r.Device == "" {
 				return usageHint("--device names a switch or a host of the lab", "lab fault %s needs a device", args[0])

@@ -99,8 +99,8 @@ func (a *app) ownFiles() error {
 	return nil
 }
 
-// typed permits the references and addresses that the import command line itself names.
-func (o *importOptions) typed(p *secret.Policy) {
+// permitTyped permits the references and addresses that the import command line itself names.
+func (o *importOptions) permitTyped(p *secret.Policy) {
 	p.Secrets, p.Addresses = slices.Clone(p.Secrets), slices.Clone(p.Addresses)
 	for _, ref := range []string{o.username, o.password} {
 		if ref != "" {

@@ -73,7 +73,7 @@ func (t *To) Run(ctx context.Context, document []byte, env []string, stdout, std
 	cmd.Env = append(os.Environ(), env...)
 	err := cmd.Run()
 	if err != nil && ctx.Err() != nil {
-		return t.late(ctx, err)
+		return t.timeoutOr(ctx, err)
 	}
 	return err
 }
@@ -97,11 +97,11 @@ func (t *To) Post(ctx context.Context, document []byte) (status int, answer []by
 		if u := (*url.Error)(nil); errors.As(err, &u) { // the text of a url.Error repeats the address
 			err = u.Err
 		}
-		return 0, nil, t.late(ctx, err)
+		return 0, nil, t.timeoutOr(ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if answer, err = io.ReadAll(io.LimitReader(resp.Body, MaxAnswer+1)); err != nil {
-		return 0, nil, t.late(ctx, fmt.Errorf("read its answer: %w", err))
+		return 0, nil, t.timeoutOr(ctx, fmt.Errorf("read its answer: %w", err))
 	}
 	return resp.StatusCode, answer, nil
 }
@@ -148,9 +148,9 @@ func (t *To) request(ctx context.Context, document []byte) (*http.Request, error
 	return req, nil
 }
 
-// late returns an error that names the timeout if the context's deadline has passed, and err
+// timeoutOr returns an error that names the timeout if the context's deadline has passed, and err
 // otherwise.
-func (t *To) late(ctx context.Context, err error) error {
+func (t *To) timeoutOr(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("no answer within %s", t.Timeout)
 	}

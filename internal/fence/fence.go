@@ -21,7 +21,7 @@ func locks(ctx context.Context) []context.Context {
 // caller must call the returned function when done.
 func With(ctx, lock context.Context) (context.Context, context.CancelFunc) {
 	all := append(slices.Clip(locks(ctx)), lock)
-	return bind(context.WithValue(ctx, key{}, all), lock)
+	return endWithLocks(context.WithValue(ctx, key{}, all), lock)
 }
 
 // Err returns why a lock of the context has ended, or nil. Call it before each request: the
@@ -38,13 +38,13 @@ func Err(ctx context.Context) error {
 // Outlive returns a context that ignores the end of ctx. It ends when one of the locks of ctx
 // ends, or after the given time. The caller must call the returned function when done.
 func Outlive(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
-	out, stop := bind(context.WithoutCancel(ctx), locks(ctx)...)
+	out, stop := endWithLocks(context.WithoutCancel(ctx), locks(ctx)...)
 	out, cancel := context.WithTimeout(out, most)
 	return out, func() { cancel(); stop() }
 }
 
-// bind returns a context that ends with ctx or when one of the locks ends.
-func bind(ctx context.Context, locks ...context.Context) (context.Context, context.CancelFunc) {
+// endWithLocks returns a context that ends with ctx or when one of the locks ends.
+func endWithLocks(ctx context.Context, locks ...context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var stops []func() bool
 	for _, l := range locks {

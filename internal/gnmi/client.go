@@ -102,7 +102,7 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 		}
 		return nil, e
 	}
-	c.verifier.worked()
+	c.verifier.markAnswered()
 	c.caps, c.encoding = capabilities(resp), jsonEncoding(resp.GetSupportedEncodings())
 	return c, nil
 }
@@ -127,7 +127,7 @@ func (c *Client) Capabilities() Capabilities { return c.caps }
 // ServerKey returns the pin of the key that the device presented in the last handshake,
 // "sha256:<hex>"; "" without TLS.
 func (c *Client) ServerKey() string {
-	return c.verifier.last().key
+	return c.verifier.lastHandshake().key
 }
 
 // Close closes the connection. It may be called more than once.

@@ -120,7 +120,7 @@ func (c *Client) unavailable(e *RPCError, msg string) {
 	if cause := dialCause(msg); cause != "" {
 		e.Msg = cause
 	}
-	seen := c.verifier.last()
+	seen := c.verifier.lastHandshake()
 	handshake := has("authentication handshake failed")
 	// A broken connection may also be reported as the bare error of the socket.
 	broken := has("connection error: desc = ") || has("write tcp ") || has("read tcp ")

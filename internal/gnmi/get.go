@@ -85,7 +85,7 @@ func (c *Client) exchange(ctx context.Context, req *gpb.GetRequest) (*gpb.GetRes
 	if err != nil {
 		return nil, c.rpcError(ctx, "get", err)
 	}
-	c.verifier.worked()
+	c.verifier.markAnswered()
 	return resp, nil
 }
 

@@ -95,7 +95,7 @@ func (h *HTTP) Do(ctx context.Context, method, path string, body []byte) (status
 	if len(answer) > h.cfg.MaxMessage {
 		return 0, nil, &RPCError{Op: op, Addr: h.cfg.Address, Msg: fmt.Sprintf("more than %d bytes", h.cfg.MaxMessage), kind: ErrTooLarge}
 	}
-	h.verifier.worked()
+	h.verifier.markAnswered()
 	if resp.StatusCode == http.StatusUnauthorized {
 		return 0, nil, &RPCError{Code: codes.Unauthenticated, Op: op, Addr: h.cfg.Address, kind: ErrAuth, hint: "check the user name and password"}
 	}
@@ -105,7 +105,7 @@ func (h *HTTP) Do(ctx context.Context, method, path string, body []byte) (status
 // failure returns the error for a request without an answer.
 func (h *HTTP) failure(ctx context.Context, op string, err error) *RPCError {
 	e := &RPCError{Op: op, Addr: h.cfg.Address, kind: ErrUnreachable, cause: err, Msg: term.Clean(reason(err))}
-	seen := h.verifier.last()
+	seen := h.verifier.lastHandshake()
 	switch timeout, _ := errors.AsType[net.Error](err); {
 	case seen.err != nil && !seen.used:
 		e.distrusted(seen, h.verifier)

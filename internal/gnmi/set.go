@@ -106,6 +106,6 @@ func (c *Client) Set(ctx context.Context, r SetRequest) error {
 		}
 		return c.rpcError(ctx, "set", err)
 	}
-	c.verifier.worked()
+	c.verifier.markAnswered()
 	return nil
 }

@@ -56,7 +56,7 @@ func (c *Client) OnChange(ctx context.Context, target string, paths []Path, read
 		if err != nil {
 			return fail(err)
 		}
-		c.verifier.worked()
+		c.verifier.markAnswered()
 		switch resp.GetResponse().(type) {
 		case *gpb.SubscribeResponse_SyncResponse:
 			if !synced && limit.Stop() {

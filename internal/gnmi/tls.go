@@ -103,7 +103,7 @@ func (v *verifier) verify(cs tls.ConnectionState) error {
 	key, err := "", errors.New("server presents no certificate")
 	if len(cs.PeerCertificates) > 0 {
 		key = pinOf(cs.PeerCertificates[0])
-		err = v.judge(cs.PeerCertificates, key)
+		err = v.verifyServer(cs.PeerCertificates, key)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -112,7 +112,7 @@ func (v *verifier) verify(cs tls.ConnectionState) error {
 	return err
 }
 
-func (v *verifier) judge(certs []*x509.Certificate, key string) error {
+func (v *verifier) verifyServer(certs []*x509.Certificate, key string) error {
 	switch {
 	case v.any:
 		return nil
@@ -130,8 +130,8 @@ func (v *verifier) judge(certs []*x509.Certificate, key string) error {
 	return err
 }
 
-// last returns the outcome of the last handshake; zero without TLS.
-func (v *verifier) last() handshake {
+// lastHandshake returns the outcome of the last handshake; zero without TLS.
+func (v *verifier) lastHandshake() handshake {
 	if v == nil {
 		return handshake{}
 	}
@@ -140,8 +140,8 @@ func (v *verifier) last() handshake {
 	return v.seen
 }
 
-// worked records that a call was answered on the connection.
-func (v *verifier) worked() {
+// markAnswered records that a call was answered on the connection.
+func (v *verifier) markAnswered() {
 	if v == nil {
 		return
 	}

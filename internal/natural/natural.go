@@ -155,7 +155,7 @@ func foldOver(items []item, d int) []item {
 	}
 	for _, key := range keys {
 		for g := groups[key]; len(g) > 0; {
-			n, span := run(g, d)
+			n, span := equalSteps(g, d)
 			if n >= fewest {
 				it := item{slices.Clone(g[0].parts), g[0].first}
 				it.parts[len(it.parts)-2*d] = span
@@ -169,9 +169,9 @@ func foldOver(items []item, d int) []item {
 	return out
 }
 
-// run returns how many items, from the first, have a d-th last number that rises in equal steps
+// equalSteps returns how many items, from the first, have a d-th last number that rises in equal steps
 // and has the same format, and the range of these numbers.
-func run(g []item, d int) (n int, span string) {
+func equalSteps(g []item, d int) (n int, span string) {
 	text := func(i int) string { return g[i].parts[len(g[i].parts)-2*d] }
 	first := text(0)
 	width := 0

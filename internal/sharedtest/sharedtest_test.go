@@ -25,8 +25,8 @@ func (r *recorder) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// run calls f with a recorder on a goroutine of its own.
-func run(t *testing.T, f func(testing.TB) string) (path string, r *recorder) {
+// runRecorded calls f with a recorder on a goroutine of its own.
+func runRecorded(t *testing.T, f func(testing.TB) string) (path string, r *recorder) {
 	r = &recorder{TB: t}
 	done := make(chan struct{})
 	go func() {
@@ -67,7 +67,7 @@ func TestDir(t *testing.T) {
 			t.Errorf("Dir(%q) is %s, want %s", elem, got, want)
 		}
 	}
-	_, r := run(t, func(tb testing.TB) string { return Dir(tb, "data", "other.csv") })
+	_, r := runRecorded(t, func(tb testing.TB) string { return Dir(tb, "data", "other.csv") })
 	if !strings.Contains(r.skipped, filepath.Join("shared", "data", "other.csv")) || strings.Contains(r.skipped, "\n") {
 		t.Errorf("a missing file skips with %q, want one line with its name", r.skipped)
 	}
@@ -75,7 +75,7 @@ func TestDir(t *testing.T) {
 
 func TestDirOutsideAModule(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if _, r := run(t, func(tb testing.TB) string { return Dir(tb, "data") }); !strings.Contains(r.skipped, "go.mod") {
+	if _, r := runRecorded(t, func(tb testing.TB) string { return Dir(tb, "data") }); !strings.Contains(r.skipped, "go.mod") {
 		t.Errorf("skips with %q, want the missing go.mod named", r.skipped)
 	}
 }
@@ -93,11 +93,11 @@ func TestYANG(t *testing.T) {
 	if got, want := YANG(t, "202605"), filepath.Join(mine, "202605"); got != want {
 		t.Errorf("with %s: %s, want %s", yangEnv, got, want)
 	}
-	if _, r := run(t, yang("202511")); !strings.Contains(r.skipped, "202511") {
+	if _, r := runRecorded(t, yang("202511")); !strings.Contains(r.skipped, "202511") {
 		t.Errorf("a missing release skips with %q, want its name", r.skipped)
 	}
 	t.Setenv(yangEnv, filepath.Join(parent, "nowhere"))
-	if _, r := run(t, yang("202511")); r.failed == "" {
+	if _, r := runRecorded(t, yang("202511")); r.failed == "" {
 		t.Errorf("a folder that is not there: %+v, want a failure", r)
 	}
 }

@@ -66,11 +66,11 @@ func (n *Network) Configure(ctx context.Context, b *Batch) (notes []string, err 
 			return nil, err
 		}
 	}
-	return n.configure(ctx, b, singly(b.Lines))
+	return n.configure(ctx, b, oneLinePerBurst(b.Lines))
 }
 
-// singly returns one burst per line.
-func singly(lines []Line) [][]int {
+// oneLinePerBurst returns one burst per line.
+func oneLinePerBurst(lines []Line) [][]int {
 	out := make([][]int, len(lines))
 	for i := range lines {
 		out[i] = []int{i}
@@ -120,13 +120,13 @@ func (n *Network) configure(ctx context.Context, b *Batch, bursts [][]int) (note
 	if err := n.home(ctx); err != nil {
 		return nil, err
 	}
-	judge := func(number int, line, out, at string) error {
+	checkAnswer := func(number int, line, out, at string) error {
 		if words := n.refusal(out, false); words != "" {
 			return n.fail(errRefused, &LineError{Number: number, Line: line, Words: words})
 		}
 		if at != b.Level {
 			// The following lines would be typed at the wrong level.
-			return n.end(n.fail(errRefused, &LineError{Number: number, Line: line, Words: "unexpected prompt: expected that of level " + b.Level}))
+			return n.giveUp(n.fail(errRefused, &LineError{Number: number, Line: line, Words: "unexpected prompt: expected that of level " + b.Level}))
 		}
 		for l := range strings.Lines(out) {
 			if l = clip(l); l != "" && len(notes) < maxNotes {
@@ -137,7 +137,7 @@ func (n *Network) configure(ctx context.Context, b *Batch, bursts [][]int) (note
 	}
 	out, err := n.send(ctx, b.Enter)
 	if err == nil {
-		err = judge(0, b.Enter, out, n.at)
+		err = checkAnswer(0, b.Enter, out, n.at)
 	}
 	before := -1 // index of the last line judged
 	for _, sent := range bursts {
@@ -156,7 +156,7 @@ func (n *Network) configure(ctx context.Context, b *Batch, bursts [][]int) (note
 		}
 		for k, a := range answers {
 			i := sent[k]
-			if err = judge(i+1, texts[k], a.out, a.at); err != nil && i > before+1 && n.s.dead == nil {
+			if err = checkAnswer(i+1, texts[k], a.out, a.at); err != nil && i > before+1 && n.s.dead == nil {
 				// The line may be valid only in the parent mode, which the skipped exit would have
 				// entered.
 				err = n.fail(errUnclear, fmt.Errorf("the device rejected %q after %q was left out", texts[k], exit))
@@ -188,7 +188,7 @@ func (n *Network) ShowAll(ctx context.Context, cmds []string) ([]Shown, error) {
 		answers, err := n.converse(ctx, cmds, n.last)
 		if err == nil {
 			for i, a := range answers {
-				out[i].Out, out[i].Err = n.judged(cmds[i], a.out, true)
+				out[i].Out, out[i].Err = n.acceptedAnswer(cmds[i], a.out, true)
 			}
 			return out, nil
 		}
@@ -211,7 +211,7 @@ func (n *Network) ShowAll(ctx context.Context, cmds []string) ([]Shown, error) {
 		// The answer to an empty line is just the prompt. Anything more is the rest of the
 		// previous answer.
 		if rest, err := n.Show(ctx, ""); err != nil || strings.TrimSpace(rest) != "" {
-			return nil, n.end(n.fail(ErrLost, fmt.Errorf("the output of %q continues after a line that looks like the prompt", cmd)))
+			return nil, n.giveUp(n.fail(ErrLost, fmt.Errorf("the output of %q continues after a line that looks like the prompt", cmd)))
 		}
 	}
 	return out, nil
@@ -244,7 +244,7 @@ func (n *Network) converse(ctx context.Context, lines []string, prompt string) (
 	if err != nil {
 		return nil, err
 	}
-	return t.judge()
+	return t.checkedAnswers()
 }
 
 // drain completes a partly typed line, reads until the device stops printing, and records the
@@ -293,7 +293,7 @@ type said struct {
 func (t *talk) read(ctx context.Context) error {
 	for {
 		limit := t.n.s.c.commandTimeout
-		waits := t.waits()
+		waits := t.waitsForInput()
 		if waits {
 			// The device is at a prompt: lines it has not read by now are lost.
 			limit = min(limit, grace)
@@ -311,15 +311,15 @@ func (t *talk) read(ctx context.Context) error {
 			return err
 		}
 		t.out = append(t.out, b...)
-		if t.part(); len(t.said) == len(t.lines) && t.ends() {
+		if t.splitAnswers(); len(t.said) == len(t.lines) && t.lastPromptArrived() {
 			return nil
 		}
 	}
 }
 
-// waits reports whether the device waits for input, either at a prompt or in the middle of a line
+// waitsForInput reports whether the device waits for input, either at a prompt or in the middle of a line
 // whose rest was lost.
-func (t *talk) waits() bool {
+func (t *talk) waitsForInput() bool {
 	last := string(lastLine(t.out))
 	at := strings.LastIndexAny(last, "#>") + 1
 	typed := strings.TrimLeft(last[at:], " ")
@@ -327,8 +327,8 @@ func (t *talk) waits() bool {
 		slices.ContainsFunc(t.lines[len(t.said):], func(l string) bool { return strings.HasPrefix(l, typed) })
 }
 
-// ends reports whether the prompt after the last answer has arrived.
-func (t *talk) ends() bool {
+// lastPromptArrived reports whether the prompt after the last answer has arrived.
+func (t *talk) lastPromptArrived() bool {
 	if t.prompt == "" {
 		return stopped(t.out, t.n.stops())
 	}
@@ -336,9 +336,9 @@ func (t *talk) ends() bool {
 	return string(bytes.TrimRight(lastLine(out[:len(out)-len(messages(out))]), " ")) == t.prompt
 }
 
-// part splits the complete lines of the output into answers. The echo of the next line after its
+// splitAnswers splits the complete lines of the output into answers. The echo of the next line after its
 // prompt ends the previous answer.
-func (t *talk) part() {
+func (t *talk) splitAnswers() {
 	for len(t.said) < len(t.lines) {
 		end := bytes.IndexByte(t.out[max(t.seen, t.looked):], '\n')
 		if end < 0 {
@@ -369,10 +369,10 @@ func (t *talk) part() {
 	}
 }
 
-// judge returns the answers. The output is out of order if an answer contains the text of another
+// checkedAnswers returns the answers. The output is out of order if an answer contains the text of another
 // line, or a rejection that is not at the start of a line: a terminal may echo input that it has
 // not yet read in the middle of an answer.
-func (t *talk) judge() ([]answer, error) {
+func (t *talk) checkedAnswers() ([]answer, error) {
 	n := t.n
 	all := t.out[:len(t.out)-len(messages(t.out))]
 	last := string(lastLine(all))
@@ -382,7 +382,7 @@ func (t *talk) judge() ([]answer, error) {
 	}
 	switch {
 	case n.at == "" && n.pager != nil && n.pager.MatchString(last):
-		return nil, n.end(n.fail(errPager, fmt.Errorf("the output of %q stopped at the pager prompt %s", t.lines[max(0, len(t.said)-1)], n.p.Pager)))
+		return nil, n.giveUp(n.fail(errPager, fmt.Errorf("the output of %q stopped at the pager prompt %s", t.lines[max(0, len(t.said)-1)], n.p.Pager)))
 	case n.at == "" || len(t.said) < len(t.lines):
 		return nil, unclear(last)
 	}
@@ -390,7 +390,7 @@ func (t *talk) judge() ([]answer, error) {
 	end.to, end.at = len(all)-len(last), n.at
 	answers := make([]answer, len(t.lines))
 	for i, s := range t.said {
-		out := n.plain(string(t.out[s.from:s.to]), t.lines[i])
+		out := n.withoutLogsAndEcho(string(t.out[s.from:s.to]), t.lines[i])
 		answers[i] = answer{out, s.at}
 		if t.prompt != "" {
 			continue // the output of a show command may contain any text

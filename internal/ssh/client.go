@@ -105,7 +105,7 @@ func Dial(ctx context.Context, cfg Config) (_ *Client, err error) {
 		_ = c.Close()
 		return nil, err
 	}
-	c.watch()
+	c.watchEnd()
 	return c, nil
 }
 
@@ -117,9 +117,9 @@ func newClient(cfg *Config, base net.Conn) *Client {
 	}
 }
 
-// watch closes c.ended when the connection to the device ends, and ends the connection if the
+// watchEnd closes c.ended when the connection to the device ends, and ends the connection if the
 // device falls silent.
-func (c *Client) watch() {
+func (c *Client) watchEnd() {
 	c.work.Go(func() {
 		// The commands on the connection report why it ended.
 		_ = c.device().Wait()
@@ -165,7 +165,7 @@ func handshake(conn net.Conn, h hop, l *login, hosts *KnownHosts) (*xssh.Client,
 		return xssh.NewClient(cc, chans, reqs), nil
 	case keyErr != nil:
 		return nil, keyErr
-	case known && (!gone(err) || strings.Contains(err.Error(), "unable to authenticate")):
+	case known && (!connectionEnded(err) || strings.Contains(err.Error(), "unable to authenticate")):
 		e := newError("connect", h.addr, ErrAuth, err)
 		e.Msg = fmt.Sprintf("user %s: %s", h.user, strings.TrimPrefix(err.Error(), "ssh: handshake failed: "))
 		return nil, e
@@ -221,7 +221,7 @@ func (c *Client) close() error {
 		return newError("close", c.addr, ErrTimeout, errors.New("the connection did not close"))
 	}
 	for _, err := range errs {
-		if err != nil && !gone(err) && !errors.Is(err, os.ErrDeadlineExceeded) {
+		if err != nil && !connectionEnded(err) && !errors.Is(err, os.ErrDeadlineExceeded) {
 			return newError("close", c.addr, nil, err)
 		}
 	}

@@ -87,8 +87,8 @@ func contextError(op, addr string, ctx context.Context) *Error {
 	return e
 }
 
-// gone reports whether err only means that the connection has ended.
-func gone(err error) bool {
+// connectionEnded reports whether err only means that the connection has ended.
+func connectionEnded(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrClosed) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }

@@ -179,7 +179,7 @@ func (n *Network) escalate(ctx context.Context, l *level, password secret.Secret
 	if err != nil {
 		return err
 	}
-	asked := n.asks(out)
+	asked := n.waitsForPassword(out)
 	if asked {
 		if password == "" {
 			return n.fail(ErrAuth, fmt.Errorf("%s asks for a password, but none is configured", l.Enter))
@@ -189,7 +189,7 @@ func (n *Network) escalate(ctx context.Context, l *level, password secret.Secret
 		}
 	}
 	switch words := n.refusal(out, false); {
-	case n.asks(out):
+	case n.waitsForPassword(out):
 		return n.fail(ErrAuth, fmt.Errorf("%s rejects the login password", l.Enter))
 	case n.at == l.Name:
 		return nil
@@ -216,11 +216,11 @@ func (n *Network) answer(ctx context.Context, password secret.Secret) (string, e
 	if err != nil {
 		return "", err
 	}
-	return n.ends(string(out), "")
+	return n.withoutPrompt(string(out), "")
 }
 
-// asks reports whether the device is waiting for a password.
-func (n *Network) asks(out string) bool {
+// waitsForPassword reports whether the device is waiting for a password.
+func (n *Network) waitsForPassword(out string) bool {
 	return n.at == "" && n.question != nil && n.question.MatchString(out)
 }
 
@@ -234,7 +234,7 @@ func (n *Network) Show(ctx context.Context, cmd string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return n.judged(cmd, out, true)
+	return n.acceptedAnswer(cmd, out, true)
 }
 
 // Do runs a command that does something at Home. Any line of the output can report a rejection.
@@ -252,12 +252,12 @@ func (n *Network) Type(ctx context.Context, line string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return n.judged(line, out, false)
+	return n.acceptedAnswer(line, out, false)
 }
 
-// judged returns the answer to a line, or an error if the device rejected it; see
+// acceptedAnswer returns the answer to a line, or an error if the device rejected it; see
 // [Network.refusal].
-func (n *Network) judged(line, out string, first bool) (string, error) {
+func (n *Network) acceptedAnswer(line, out string, first bool) (string, error) {
 	if words := n.refusal(out, first); words != "" {
 		return "", n.fail(errRefused, &LineError{Number: 1, Line: line, Words: words})
 	}
@@ -276,7 +276,7 @@ func (n *Network) home(ctx context.Context) error {
 		}
 	}
 	if n.at != n.p.Home {
-		return n.end(n.fail(ErrLost, fmt.Errorf("unexpected prompt: expected that of level %s", n.p.Home)))
+		return n.giveUp(n.fail(ErrLost, fmt.Errorf("unexpected prompt: expected that of level %s", n.p.Home)))
 	}
 	return nil
 }
@@ -299,7 +299,7 @@ func (n *Network) send(ctx context.Context, line string, more ...*regexp.Regexp)
 	if err != nil {
 		return "", err
 	}
-	return n.ends(string(out), line)
+	return n.withoutPrompt(string(out), line)
 }
 
 // exchange sends a line and returns the output after its echo.
@@ -383,20 +383,20 @@ func (n *Network) stops(more ...*regexp.Regexp) []*regexp.Regexp {
 	return slices.DeleteFunc(append(more, n.prompt, n.pager), func(re *regexp.Regexp) bool { return re == nil })
 }
 
-// ends removes the prompt, and a second echo of the line, from an output.
-func (n *Network) ends(out, line string) (string, error) {
+// withoutPrompt removes the prompt, and a second echo of the line, from an output.
+func (n *Network) withoutPrompt(out, line string) (string, error) {
 	out = out[:len(out)-len(messages(out))]
 	last := lastLine(out)
 	if n.at = n.level(last); n.at == "" {
 		if n.pager != nil && n.pager.MatchString(last) {
-			return "", n.end(n.fail(errPager, fmt.Errorf("the output of %q stopped at the pager prompt %s", line, n.p.Pager)))
+			return "", n.giveUp(n.fail(errPager, fmt.Errorf("the output of %q stopped at the pager prompt %s", line, n.p.Pager)))
 		}
 		return out, nil
 	}
 	if n.at == n.p.Home {
 		n.last = strings.TrimRight(last, " ")
 	}
-	return n.plain(out[:len(out)-len(last)], line), nil
+	return n.withoutLogsAndEcho(out[:len(out)-len(last)], line), nil
 }
 
 // level returns the level of a prompt, or "" if the text is not a prompt.
@@ -410,9 +410,9 @@ func (n *Network) level(prompt string) string {
 	return ""
 }
 
-// plain removes log messages from an answer, and a second echo: a slow device may echo a line
+// withoutLogsAndEcho removes log messages from an answer, and a second echo: a slow device may echo a line
 // twice (ktbyers/netmiko arista.py).
-func (n *Network) plain(out, line string) string {
+func (n *Network) withoutLogsAndEcho(out, line string) string {
 	out = strings.Trim(unlogged(out), "\n")
 	first, rest, _ := strings.Cut(out, "\n")
 	if head, ok := strings.CutSuffix(strings.TrimSpace(first), line); ok && line != "" && (head == "" || n.prompt.MatchString(head)) {
@@ -471,8 +471,8 @@ func lastLine[T ~string | ~[]byte](s T) T {
 
 func (n *Network) fail(kind, cause error) error { return newError("shell", n.s.c.addr, kind, cause) }
 
-// end gives up the shell, because further output could not be matched to lines.
-func (n *Network) end(err error) error {
+// giveUp gives up the shell, because further output could not be matched to lines.
+func (n *Network) giveUp(err error) error {
 	n.s.dead = err
 	n.s.pty.end()
 	return err

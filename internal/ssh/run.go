@@ -53,7 +53,7 @@ func (c *Client) Run(ctx context.Context, cmd string, stdin []byte) (Result, err
 			})
 		}
 		if err := s.Start(cmd); err != nil {
-			if gone(err) {
+			if connectionEnded(err) {
 				return c.lost("run", err)
 			}
 			return newError("run", c.addr, errRefused, err)

@@ -404,7 +404,7 @@ func TestCloseBehindHaltedJump(t *testing.T) {
 	}
 	c := newClient(&cfg, base)
 	c.last, c.conns = w, []*xssh.Client{first, second}
-	c.watch()
+	c.watchEnd()
 
 	base.halted.Store(true)
 	if err := far.SetReadDeadline(time.Now()); err != nil {

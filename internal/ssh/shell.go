@@ -135,7 +135,7 @@ func (s *shell) Close() error {
 	}
 	// Close the transport first, so that scrapligo ends at once instead of waiting.
 	s.pty.end()
-	if err := s.driver.Close(); err != nil && !gone(err) {
+	if err := s.driver.Close(); err != nil && !connectionEnded(err) {
 		return newError("shell", s.c.addr, nil, err)
 	}
 	return nil

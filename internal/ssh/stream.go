@@ -86,7 +86,7 @@ func (c *Client) converse(x *xssh.Session, cmd string, stderr io.Writer, pw *io.
 	x.Stderr = stderr
 	if err := x.Start(cmd); err != nil {
 		kind := errRefused
-		if gone(err) {
+		if connectionEnded(err) {
 			kind = ErrLost
 		}
 		return 0, newError("run", c.addr, kind, err)
@@ -128,7 +128,7 @@ func (s *Stream) Write(b []byte) (int, error) {
 
 // CloseWrite closes standard input.
 func (s *Stream) CloseWrite() error {
-	if err := s.unlessClosed(s.in.Close); err != nil && !gone(err) {
+	if err := s.unlessClosed(s.in.Close); err != nil && !connectionEnded(err) {
 		return s.c.lost("run", err)
 	}
 	return nil

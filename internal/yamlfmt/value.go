@@ -59,13 +59,13 @@ func (v *value) read() {
 	switch s := v.rest(); {
 	case s == "" || s[0] == '#':
 		v.hungry = true
-		v.last()
+		v.endEntry()
 	case s[0] == '{' || s[0] == '[':
 		v.flow()
-		v.last()
+		v.endEntry()
 	case s[0] == '"' || s[0] == '\'':
 		v.quoted()
-		v.last()
+		v.endEntry()
 	case s[0] == '|' || s[0] == '>':
 		v.block()
 	case s[0] == '?' && (len(s) == 1 || isBlank(s[1])):
@@ -75,8 +75,8 @@ func (v *value) read() {
 	}
 }
 
-// last ends the entry: only a comment may follow.
-func (v *value) last() {
+// endEntry ends the entry: only a comment may follow.
+func (v *value) endEntry() {
 	v.skip()
 	s := v.rest()
 	if s != "" && s[0] != '#' {
@@ -132,7 +132,7 @@ func (v *value) plain() {
 			next++
 		}
 		if comment != "" || next >= len(v.in) || indentOf(v.in[next]) <= v.parent() || strings.TrimLeft(v.in[next], " \t")[0] == '#' ||
-			indentOf(v.in[next]) == 0 && marks(v.in[next]) {
+			indentOf(v.in[next]) == 0 && isDocumentMarker(v.in[next]) {
 			v.at++
 			return
 		}

@@ -157,8 +157,8 @@ func (f *formatter) document() {
 			f.waiting = append(f.waiting, comment{col, text, f.blank})
 			f.blank = false
 			f.at++
-		case col == 0 && (text[0] == '%' || marks(text)):
-			f.settle(0, 0)
+		case col == 0 && (text[0] == '%' || isDocumentMarker(text)):
+			f.writeWaitingComments(0, 0)
 			f.open = nil
 			f.emptyLine()
 			f.out = append(f.out, written{text: text})
@@ -168,11 +168,11 @@ func (f *formatter) document() {
 		}
 	}
 	f.blank = false
-	f.settle(0, 0)
+	f.writeWaitingComments(0, 0)
 }
 
-// marks reports whether a line only marks the start or the end of a document.
-func marks(text string) bool {
+// isDocumentMarker reports whether a line only marks the start or the end of a document.
+func isDocumentMarker(text string) bool {
 	rest, ok := strings.CutPrefix(text, "---")
 	if !ok {
 		rest, ok = strings.CutPrefix(text, "...")
@@ -189,9 +189,9 @@ func (f *formatter) emptyLine() {
 	f.blank = false
 }
 
-// settle writes the comments that wait for a line at a column. They are indented like that line,
+// writeWaitingComments writes the comments that wait for a line at a column. They are indented like that line,
 // except at the end of a block, where each comment stays in the block in which it was written.
-func (f *formatter) settle(col, target int) {
+func (f *formatter) writeWaitingComments(col, target int) {
 	late := f.blank
 	for _, c := range f.waiting {
 		at := target
@@ -253,7 +253,7 @@ func (f *formatter) entry(col int) {
 		first = target
 		after := f.open
 		f.open = before
-		f.settle(col, target)
+		f.writeWaitingComments(col, target)
 		f.open = after
 	}
 	for dash(line[cur:]) {

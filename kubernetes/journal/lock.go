@@ -47,7 +47,7 @@ func (s *sightings) age(version string) time.Duration {
 
 func (s *Secrets) lease(ctx context.Context) (*coordinationv1.Lease, error) {
 	l := &coordinationv1.Lease{}
-	err := do(ctx, func(ctx context.Context) error { return s.c.Get(ctx, s.key(s.name), l) })
+	err := call(ctx, func(ctx context.Context) error { return s.c.Get(ctx, s.key(s.name), l) })
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -113,7 +113,7 @@ func (s *Secrets) Lock(ctx context.Context, o store.Owner) (store.Lock, error) {
 func (s *Secrets) take(ctx context.Context, l *coordinationv1.Lease, o store.Owner) (*coordinationv1.Lease, error) {
 	fresh := l == nil
 	if fresh {
-		l = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: s.name, Labels: map[string]string{labelFabric: short(s.fabric)}}}
+		l = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: s.name, Labels: map[string]string{labelFabric: hashedName(s.fabric)}}}
 	}
 	if l.Annotations == nil {
 		l.Annotations = map[string]string{noteFabric: s.fabric}
@@ -140,7 +140,7 @@ func (s *Secrets) take(ctx context.Context, l *coordinationv1.Lease, o store.Own
 		changes += *l.Spec.LeaseTransitions
 	}
 	l.Spec = coordinationv1.LeaseSpec{HolderIdentity: &who, LeaseDurationSeconds: &seconds, AcquireTime: &now, RenewTime: &now, LeaseTransitions: &changes}
-	err = do(ctx, func(ctx context.Context) error {
+	err = call(ctx, func(ctx context.Context) error {
 		if fresh {
 			return s.c.Create(ctx, l)
 		}
@@ -177,7 +177,7 @@ func (s *Secrets) Break(ctx context.Context, held, by store.Owner) error {
 		}
 		l.Spec.HolderIdentity = nil
 		delete(l.Annotations, noteOwner)
-		err = do(ctx, func(ctx context.Context) error { return s.c.Update(ctx, l) })
+		err = call(ctx, func(ctx context.Context) error { return s.c.Update(ctx, l) })
 		if !apierrors.IsConflict(err) { // the Lease has been renewed, or taken by another holder
 			return err
 		}
@@ -207,8 +207,8 @@ type lock struct {
 	release sync.Once
 }
 
-// mine reports whether a Lease belongs to this holder.
-func (l *lock) mine(now *coordinationv1.Lease) bool {
+// holds reports whether a Lease belongs to this holder.
+func (l *lock) holds(now *coordinationv1.Lease) bool {
 	return now != nil && now.UID == l.lease.UID && now.Annotations[noteOwner] == l.note && now.Spec.HolderIdentity != nil
 }
 
@@ -224,7 +224,7 @@ func (l *lock) check(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.mine(now) {
+	if !l.holds(now) {
 		err := store.LostTo(context.WithoutCancel(ctx), l.s, l.owner)
 		l.Lose(err)
 		return err
@@ -246,7 +246,7 @@ func (l *lock) write(ctx context.Context, change func(*coordinationv1.Lease)) er
 	defer l.mu.Unlock()
 	next := l.lease.DeepCopy()
 	change(next)
-	if err := do(ctx, func(ctx context.Context) error { return l.s.c.Update(ctx, next) }); err != nil {
+	if err := call(ctx, func(ctx context.Context) error { return l.s.c.Update(ctx, next) }); err != nil {
 		return err
 	}
 	l.lease = next
@@ -264,7 +264,7 @@ func (l *lock) Release() (err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), answer)
 		defer cancel()
 		now, e := l.s.lease(ctx)
-		if err = e; e != nil || !l.mine(now) {
+		if err = e; e != nil || !l.holds(now) {
 			return
 		}
 		l.mu.Lock()
@@ -272,7 +272,7 @@ func (l *lock) Release() (err error) {
 		l.mu.Unlock()
 		if l.s.passing {
 			// Delete the Lease only as last seen, because it may have a new holder.
-			err = do(ctx, func(ctx context.Context) error {
+			err = call(ctx, func(ctx context.Context) error {
 				return l.s.c.Delete(ctx, now, client.Preconditions{UID: &now.UID, ResourceVersion: &now.ResourceVersion})
 			})
 			if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {

@@ -55,7 +55,7 @@ func segment(base string, n int) string { return fmt.Sprintf("%s-%06d", base, n)
 func recordKey(n int64) string { return fmt.Sprintf("%012d", n) }
 
 // base returns the prefix of the names of a journal's Secrets.
-func (s *Secrets) base(id store.ID) string { return s.name + "-" + short(id.String()) }
+func (s *Secrets) base(id store.ID) string { return s.name + "-" + hashedName(id.String()) }
 
 // Pack compresses data for storage in objects.
 func Pack(b []byte) []byte {
@@ -85,12 +85,12 @@ func Unpack(b []byte, most int64) ([]byte, error) {
 
 // heads lists the metadata of the Secrets of a kind.
 func (s *Secrets) heads(ctx context.Context, match client.MatchingLabels, each func(metav1.ObjectMeta)) error {
-	match[labelFabric] = short(s.fabric)
+	match[labelFabric] = hashedName(s.fabric)
 	next := ""
 	for {
 		l := &metav1.PartialObjectMetadataList{}
 		l.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
-		err := do(ctx, func(ctx context.Context) error {
+		err := call(ctx, func(ctx context.Context) error {
 			return s.c.List(ctx, l, client.InNamespace(s.namespace), match, client.Limit(page), client.Continue(next))
 		})
 		if err != nil {
@@ -140,7 +140,7 @@ func (s *Secrets) row(ctx context.Context, id store.ID, from int64) (names []str
 		first int64
 	}
 	var all []part
-	err := s.heads(ctx, client.MatchingLabels{labelPart: "journal", labelOf: short(id.String())}, func(o metav1.ObjectMeta) {
+	err := s.heads(ctx, client.MatchingLabels{labelPart: "journal", labelOf: hashedName(id.String())}, func(o metav1.ObjectMeta) {
 		if n, err := strconv.ParseInt(o.Annotations[noteFirst], 10, 64); err == nil && o.Annotations[noteID] == id.String() {
 			all = append(all, part{o.Name, n})
 		}
@@ -176,7 +176,7 @@ func (s *Secrets) Records(ctx context.Context, id store.ID, from int64) iter.Seq
 		at := from
 		for i, name := range names {
 			row := &corev1.Secret{}
-			if err := do(ctx, func(ctx context.Context) error { return s.c.Get(ctx, s.key(name), row) }); err != nil {
+			if err := call(ctx, func(ctx context.Context) error { return s.c.Get(ctx, s.key(name), row) }); err != nil {
 				yield(store.Record{At: at}, fmt.Errorf("%s: %w", s.Place(id), err))
 				return
 			}
@@ -234,7 +234,7 @@ func (s *Secrets) read(ctx context.Context, b []byte) ([]byte, error) {
 func (s *Secrets) parts(ctx context.Context, names []string) (out []byte, _ error) {
 	for _, name := range names {
 		part := &corev1.Secret{}
-		err := do(ctx, func(ctx context.Context) error { return s.c.Get(ctx, s.key(name), part) })
+		err := call(ctx, func(ctx context.Context) error { return s.c.Get(ctx, s.key(name), part) })
 		if err != nil {
 			return nil, fmt.Errorf("incomplete: %w", err)
 		}
@@ -249,12 +249,12 @@ func (s *Secrets) parts(ctx context.Context, names []string) (out []byte, _ erro
 // may have lost its response.
 func (s *Secrets) create(ctx context.Context, o *corev1.Secret) error {
 	want := o.DeepCopy()
-	err := do(ctx, func(ctx context.Context) error { return s.c.Create(ctx, o) })
+	err := call(ctx, func(ctx context.Context) error { return s.c.Create(ctx, o) })
 	if !apierrors.IsAlreadyExists(err) {
 		return err
 	}
 	have := &corev1.Secret{}
-	if e := do(ctx, func(ctx context.Context) error { return s.c.Get(ctx, s.key(want.Name), have) }); e != nil {
+	if e := call(ctx, func(ctx context.Context) error { return s.c.Get(ctx, s.key(want.Name), have) }); e != nil {
 		return errors.Join(err, e)
 	}
 	if have.Annotations[noteID] != want.Annotations[noteID] || !sameBytes(have.Data, want.Data) {
@@ -281,7 +281,7 @@ type journal struct {
 func (j *journal) ID() store.ID { return j.id }
 
 func (j *journal) head(nth int, first int64) *corev1.Secret {
-	o := j.l.s.secret(segment(j.l.s.base(j.id), nth), "journal", short(j.id.String()))
+	o := j.l.s.secret(segment(j.l.s.base(j.id), nth), "journal", hashedName(j.id.String()))
 	o.Annotations[noteID], o.Annotations[noteFirst] = j.id.String(), strconv.FormatInt(first, 10)
 	return o
 }
@@ -364,7 +364,7 @@ func (j *journal) put(ctx context.Context, key string, value []byte) error {
 		next.Data = map[string][]byte{}
 	}
 	next.Data[key] = value
-	if err := do(ctx, func(ctx context.Context) error { return j.l.s.c.Update(ctx, next) }); err != nil {
+	if err := call(ctx, func(ctx context.Context) error { return j.l.s.c.Update(ctx, next) }); err != nil {
 		return err
 	}
 	j.row, j.size = next, j.size+len(value)
@@ -374,11 +374,11 @@ func (j *journal) put(ctx context.Context, key string, value []byte) error {
 // apart creates the Secrets of a record that is too large for the row.
 func (j *journal) apart(ctx context.Context, packed []byte) (names []string, _ error) {
 	for i, part := range slices.Collect(slices.Chunk(packed, MaxSecret)) {
-		o := j.l.s.secret(fmt.Sprintf("%s-r%s-%05d", j.l.s.base(j.id), recordKey(j.n), i), "record", short(j.id.String()))
+		o := j.l.s.secret(fmt.Sprintf("%s-r%s-%05d", j.l.s.base(j.id), recordKey(j.n), i), "record", hashedName(j.id.String()))
 		o.Data["part"] = part
 		err := j.l.s.create(ctx, o)
 		if apierrors.IsAlreadyExists(err) { // left by an attempt to write another record
-			err = do(ctx, func(ctx context.Context) error { return j.l.s.c.Update(ctx, o) })
+			err = call(ctx, func(ctx context.Context) error { return j.l.s.c.Update(ctx, o) })
 		}
 		if err != nil {
 			return nil, err
@@ -393,7 +393,7 @@ func (j *journal) apart(ctx context.Context, packed []byte) (names []string, _ e
 func (j *journal) look(ctx context.Context) error {
 	for nth := j.nth; ; nth++ {
 		row := &corev1.Secret{}
-		err := do(ctx, func(ctx context.Context) error {
+		err := call(ctx, func(ctx context.Context) error {
 			return j.l.s.c.Get(ctx, j.l.s.key(segment(j.l.s.base(j.id), nth)), row)
 		})
 		if apierrors.IsNotFound(err) && nth > j.nth {
@@ -449,7 +449,7 @@ func (s *Secrets) Remove(ctx context.Context, ids []store.ID) error {
 			}
 			continue
 		}
-		delete(parts, short(id.String()))
+		delete(parts, hashedName(id.String()))
 	}
 	for _, names := range parts {
 		for _, name := range names {
@@ -463,7 +463,7 @@ func (s *Secrets) Remove(ctx context.Context, ids []store.ID) error {
 
 func (s *Secrets) remove(ctx context.Context, name string) error {
 	o := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}
-	if err := do(ctx, func(ctx context.Context) error { return s.c.Delete(ctx, o) }); client.IgnoreNotFound(err) != nil {
+	if err := call(ctx, func(ctx context.Context) error { return s.c.Delete(ctx, o) }); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("remove the Secret %s: %w", name, err)
 	}
 	return nil

@@ -57,7 +57,7 @@ func Open(c client.Client, namespace, fabric string, ttl time.Duration) (*Secret
 	if ttl == 0 {
 		ttl = store.TTL
 	}
-	return &Secrets{c: c, namespace: namespace, fabric: fabric, name: "roce-fabric-" + short(fabric), ttl: ttl}, nil
+	return &Secrets{c: c, namespace: namespace, fabric: fabric, name: "roce-fabric-" + hashedName(fabric), ttl: ttl}, nil
 }
 
 // OpenDevice returns a store for the lock of a device, which has no journals. Its Lease exists
@@ -70,8 +70,8 @@ func OpenDevice(c client.Client, namespace, device string, ttl time.Duration) (*
 	return s, err
 }
 
-// short returns a valid Kubernetes name for an arbitrary string.
-func short(s string) string {
+// hashedName returns a valid Kubernetes name for an arbitrary string.
+func hashedName(s string) string {
 	h := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(h[:10])
 }
@@ -106,8 +106,8 @@ func (s *Secrets) key(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: s.namespace, Name: name}
 }
 
-// do makes a call with a time limit. If ctx has ended, the error is the cause of that.
-func do(ctx context.Context, call func(context.Context) error) error {
+// call makes a call with a time limit. If ctx has ended, the error is the cause of that.
+func call(ctx context.Context, call func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
@@ -129,7 +129,7 @@ func (s *Secrets) secret(name, part, of string) *corev1.Secret {
 	out := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: s.namespace, Name: name,
-			Labels:      map[string]string{labelPart: part, labelFabric: short(s.fabric)},
+			Labels:      map[string]string{labelPart: part, labelFabric: hashedName(s.fabric)},
 			Annotations: map[string]string{noteFabric: s.fabric},
 		},
 		Type: "roce-fabric.io/" + corev1.SecretType(part),

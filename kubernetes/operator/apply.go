@@ -40,8 +40,8 @@ const byPolicy = "policy apply"
 // maxOutcomes is the schema's limit for the list of devices.
 const maxOutcomes = 100
 
-// ended passes events in which a plan reaches its end.
-var ended = predicate.Funcs{
+// planEnded passes events in which a plan reaches its end.
+var planEnded = predicate.Funcs{
 	CreateFunc:  func(event.CreateEvent) bool { return false },
 	DeleteFunc:  func(event.DeleteEvent) bool { return false },
 	GenericFunc: func(event.GenericEvent) bool { return false },
@@ -102,7 +102,7 @@ func (r *planReconciler) approvals(ctx context.Context, namespace, plan string) 
 
 func (r *planReconciler) answer(ctx context.Context, a *v1alpha1.FabricPlanApproval, phase, message string) error {
 	before := a.DeepCopy()
-	a.Status.Phase, a.Status.Message = phase, brief(message)
+	a.Status.Phase, a.Status.Message = phase, shorten(message)
 	kind := corev1.EventTypeNormal
 	if phase == "Refused" {
 		kind = corev1.EventTypeWarning
@@ -154,7 +154,7 @@ func (r *planReconciler) start(ctx context.Context, f *v1alpha1.Fabric, p *v1alp
 	if by == "" {
 		return ctrl.Result{}, r.say(ctx, p, unapproved) // set it again if the approval was deleted
 	}
-	if held(f) {
+	if onHold(f) {
 		return ctrl.Result{RequeueAfter: retry}, r.say(ctx, p, "approved; "+whyHeld)
 	}
 	store, err := r.store(f)
@@ -181,8 +181,8 @@ func (r *planReconciler) start(ctx context.Context, f *v1alpha1.Fabric, p *v1alp
 	return ctrl.Result{}, err
 }
 
-// held reports whether no run may start.
-func held(f *v1alpha1.Fabric) bool {
+// onHold reports whether no run may start.
+func onHold(f *v1alpha1.Fabric) bool {
 	return f.Spec.Suspend || f.Spec.Policy != v1alpha1.Plan && f.Spec.Policy != v1alpha1.Apply
 }
 
@@ -252,7 +252,7 @@ func (r *planReconciler) carryOut(ctx context.Context, f *v1alpha1.Fabric, p *v1
 	if p.Status.Phase != v1alpha1.Applied {
 		kind = corev1.EventTypeWarning
 	}
-	r.events.Eventf(f, p, kind, string(p.Status.Phase), "Apply", "%s: %s", p.Name, brief(p.Status.Message))
+	r.events.Eventf(f, p, kind, string(p.Status.Phase), "Apply", "%s: %s", p.Name, shorten(p.Status.Message))
 	return ctrl.Result{}, nil
 }
 
@@ -288,7 +288,7 @@ func (r *planReconciler) run(ctx context.Context, f *v1alpha1.Fabric, p *v1alpha
 	case err != nil:
 		return nil, err
 	case !begun:
-		if err := r.stands(ctx, f, p); err != nil {
+		if err := r.stillApproved(ctx, f, p); err != nil {
 			return nil, err
 		}
 	}
@@ -342,9 +342,9 @@ func begun(ctx context.Context, s store.Store, p *v1alpha1.FabricPlan) (bool, er
 	return int64(newest.Number) > p.Status.After, err
 }
 
-// stands returns an error if a run must not start, or not yet, because its approval has been
+// stillApproved returns an error if a run must not start, or not yet, because its approval has been
 // withdrawn or the Fabric is on hold.
-func (r *planReconciler) stands(ctx context.Context, f *v1alpha1.Fabric, p *v1alpha1.FabricPlan) error {
+func (r *planReconciler) stillApproved(ctx context.Context, f *v1alpha1.Fabric, p *v1alpha1.FabricPlan) error {
 	by := p.Status.ApprovedBy
 	if by == byPolicy {
 		if f.Spec.Policy == v1alpha1.Plan {
@@ -355,7 +355,7 @@ func (r *planReconciler) stands(ctx context.Context, f *v1alpha1.Fabric, p *v1al
 	} else if err != nil {
 		return err
 	}
-	if held(f) {
+	if onHold(f) {
 		return &wait{whyHeld}
 	}
 	return nil
@@ -501,7 +501,7 @@ func outcome(p *v1alpha1.FabricPlan, all map[string]fleet.Outcome, err error) {
 		}
 		out := v1alpha1.DeviceOutcome{Name: name, State: state}
 		if o.Error != nil {
-			out.Message = brief(o.Error.Text)
+			out.Message = shorten(o.Error.Text)
 		}
 		s.Devices = append(s.Devices, out)
 	}
@@ -534,5 +534,5 @@ func outcome(p *v1alpha1.FabricPlan, all map[string]fleet.Outcome, err error) {
 	if err != nil {
 		s.Message += "; " + err.Error()
 	}
-	s.Message = brief(s.Message)
+	s.Message = shorten(s.Message)
 }

@@ -54,7 +54,7 @@ func (l *loaded) resolve(ctx context.Context, c client.Reader, f *v1alpha1.Fabri
 		}
 	}
 	in := l.Fabric.Fabric()
-	if err := r.of(in); err != nil {
+	if err := r.rewriteAll(in); err != nil {
 		return err
 	}
 	return l.permit(r.secret, in)
@@ -94,8 +94,8 @@ type references struct {
 	static bool // check only what does not depend on the Secret's content
 }
 
-// of rewrites all references of an intent.
-func (r *references) of(f *intent.Fabric) error {
+// rewriteAll rewrites all references of an intent.
+func (r *references) rewriteAll(f *intent.Fabric) error {
 	var all []*intent.Access
 	for _, sw := range f.Switches {
 		all = append(all, &sw.Access)

@@ -43,7 +43,7 @@ func deviceName(fabric, device string) string {
 	return fabric + ".x" + hex.EncodeToString(h[:8])
 }
 
-func brief(text string) string {
+func shorten(text string) string {
 	if r := []rune(text); len(r) > maxText {
 		return string(r[:maxText-3]) + "..."
 	}
@@ -64,10 +64,10 @@ func judge(l *loaded, s *v1alpha1.DeviceState, fs []validate.Finding) {
 func finding(l *loaded, f validate.Finding) v1alpha1.Finding {
 	out := v1alpha1.Finding{
 		ID: f.ID, Severity: string(f.Severity), Ports: f.Ports[:min(len(f.Ports), maxPorts)],
-		What: brief(l.said(f.What)), Fix: brief(l.said(f.Fix)), Where: brief(l.said(f.Where)), Unchecked: brief(f.Unchecked),
+		What: shorten(l.withoutFolder(f.What)), Fix: shorten(l.withoutFolder(f.Fix)), Where: shorten(l.withoutFolder(f.Where)), Unchecked: shorten(f.Unchecked),
 	}
 	if f.Suppressed != nil {
-		out.Suppressed = brief(f.Suppressed.Reason)
+		out.Suppressed = shorten(f.Suppressed.Reason)
 	}
 	return out
 }
@@ -122,7 +122,7 @@ func (r *reader) tellStatus(ctx context.Context, in *inUse, o deviceObject, begu
 	s.LastTry, s.Replica, s.Intent, s.Summary, s.Message = &at, r.group.Name(), in.Fabric.Fabric().Hash, packed, ""
 	switch {
 	case got.Err != nil:
-		s.Message = brief(in.said(got.Err.Text))
+		s.Message = shorten(in.withoutFolder(got.Err.Text))
 	case lacks != "":
 		s.Message = "no " + lacks + " is stated"
 	default:

@@ -24,5 +24,5 @@ func IsIntentError(err error) bool { return errors.As(err, new(*intentError)) }
 
 // GitSaid returns the error reported for a repository's error with the given text.
 func GitSaid(text, dir string, keys map[string][]byte) error {
-	return (&gitLogin{dir: dir, keys: keys}).said(wrong("%s", text))
+	return (&gitLogin{dir: dir, keys: keys}).withoutSecrets(wrong("%s", text))
 }

@@ -156,7 +156,7 @@ func (r *fabricReconciler) look(ctx context.Context, f *v1alpha1.Fabric) (err er
 		return err
 	}
 	if err := r.planFor(ctx, f, l, s, plans); err != nil {
-		set(f, planned, metav1.ConditionFalse, "Failed", l.said(err.Error()))
+		set(f, planned, metav1.ConditionFalse, "Failed", l.withoutFolder(err.Error()))
 		return err
 	}
 	return nil
@@ -260,7 +260,7 @@ func (r *fabricReconciler) tell(before, now *v1alpha1.Fabric) {
 		if c.Status != metav1.ConditionTrue {
 			kind = corev1.EventTypeWarning
 		}
-		r.events.Eventf(now, nil, kind, c.Type+string(c.Status), "Reconcile", "%s: %s", c.Reason, brief(c.Message))
+		r.events.Eventf(now, nil, kind, c.Type+string(c.Status), "Reconcile", "%s: %s", c.Reason, shorten(c.Message))
 	}
 	if was, is := before.Status.Verdict, now.Status.Verdict; was != is && is != "" {
 		if was == "" {

@@ -68,7 +68,7 @@ func (o *Options) clone(ctx context.Context, c client.Reader, f *v1alpha1.Fabric
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	if err = l.said(err); err != nil {
+	if err = l.withoutSecrets(err); err != nil {
 		return "", "", err
 	}
 	return path, revision, nil
@@ -101,8 +101,8 @@ func newGitLogin(ctx context.Context, c client.Reader, f *v1alpha1.Fabric, dir s
 // text returns the value of a key without surrounding white space, such as a final newline.
 func (l *gitLogin) text(key string) string { return strings.TrimSpace(string(l.keys[key])) }
 
-// said returns the error without secrets, which a server may have echoed.
-func (l *gitLogin) said(err error) error {
+// withoutSecrets returns the error without secrets, which a server may have echoed.
+func (l *gitLogin) withoutSecrets(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (l *gitLogin) said(err error) error {
 		}
 	}
 	if len(text) > maxText {
-		text = brief(text)
+		text = shorten(text)
 	}
 	if errors.As(err, new(*intentError)) {
 		return wrong("%s", text)

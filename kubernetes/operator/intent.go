@@ -83,13 +83,13 @@ func loadText(ctx context.Context, text string) (*fleet.Fabric, error) {
 // the folder of its files. It returns other errors unchanged.
 func (l *loaded) faults(err error) error {
 	if many := (intent.Errors)(nil); errors.As(err, &many) {
-		return &intentError{l.said(faultText(many))}
+		return &intentError{l.withoutFolder(faultText(many))}
 	}
 	if fault := (*intentError)(nil); errors.As(err, &fault) {
-		return &intentError{l.said(fault.text)}
+		return &intentError{l.withoutFolder(fault.text)}
 	}
 	if option := (*fleet.OptionError)(nil); errors.As(err, &option) {
-		return &intentError{l.said(err.Error())}
+		return &intentError{l.withoutFolder(err.Error())}
 	}
 	return err
 }

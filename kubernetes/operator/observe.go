@@ -42,8 +42,8 @@ func late(f *v1alpha1.Fabric) time.Duration { return 2*interval(f) + time.Minute
 // skew is the largest clock difference between replicas that is not a finding.
 const skew = time.Minute
 
-// told passes events in which a reading has changed.
-var told = predicate.Funcs{
+// readingChanged passes events in which a reading has changed.
+var readingChanged = predicate.Funcs{
 	DeleteFunc:  func(event.DeleteEvent) bool { return false },
 	GenericFunc: func(event.GenericEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {

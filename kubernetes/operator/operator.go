@@ -150,9 +150,9 @@ func Add(m ctrl.Manager, opts Options) error {
 	plans := &planReconciler{d}
 	err = ctrl.NewControllerManagedBy(m).Named("fabric").
 		For(&v1alpha1.Fabric{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
-		Owns(&v1alpha1.FabricPlan{}, builder.WithPredicates(ended)).
-		Owns(&v1alpha1.SwitchStatus{}, builder.WithPredicates(told)).
-		Owns(&v1alpha1.HostStatus{}, builder.WithPredicates(told)).
+		Owns(&v1alpha1.FabricPlan{}, builder.WithPredicates(planEnded)).
+		Owns(&v1alpha1.SwitchStatus{}, builder.WithPredicates(readingChanged)).
+		Owns(&v1alpha1.HostStatus{}, builder.WithPredicates(readingChanged)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: o.Fabrics}).
 		Complete(fabrics)
 	if err != nil {

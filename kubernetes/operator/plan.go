@@ -159,7 +159,7 @@ func planSpec(f *v1alpha1.Fabric, l *loaded, p *fleet.PlanFile) (spec v1alpha1.F
 		case err != nil:
 			return spec, nil, err
 		case d.Error != nil && d.Kind != fleet.KindUnreachable:
-			faults = append(faults, l.said(d.Name+": "+d.Text))
+			faults = append(faults, l.withoutFolder(d.Name+": "+d.Text))
 			continue
 		case d.Error != nil || len(d.Steps) == 0:
 			continue
@@ -172,10 +172,10 @@ func planSpec(f *v1alpha1.Fabric, l *loaded, p *fleet.PlanFile) (spec v1alpha1.F
 		one := v1alpha1.PlannedDevice{Name: d.Name, Impact: v1alpha1.Impact(d.Impact().String()), Count: int32(len(d.Changes)), Steps: int32(len(d.Steps))}
 		for _, g := range d.Changes {
 			if g.Blocked != "" && !g.Open && one.Blocked == "" {
-				one.Blocked = brief(l.said(g.Blocked))
+				one.Blocked = shorten(l.withoutFolder(g.Blocked))
 			}
 			if len(one.Changes) < maxChanges {
-				one.Changes = append(one.Changes, brief(l.said(changeText(g))))
+				one.Changes = append(one.Changes, shorten(l.withoutFolder(changeText(g))))
 			}
 		}
 		spec.Devices = append(spec.Devices, one)

@@ -44,7 +44,7 @@ func summaryOf(l *loaded, r *fleet.Reading) ([]byte, error) {
 		return nil, fmt.Errorf("summary of %s: %w", r.Device, err)
 	}
 	// Remove the folder of the intent, which differs between replicas.
-	packed := journal.Pack([]byte(l.said(string(b))))
+	packed := journal.Pack([]byte(l.withoutFolder(string(b))))
 	if len(packed) > maxSummary {
 		return nil, fmt.Errorf("the summary of %s has %d KiB, more than the limit of %d KiB", r.Device, len(packed)>>10, maxSummary>>10)
 	}
@@ -75,8 +75,8 @@ func endsOf(results map[string]*validate.Result) fleet.Ends {
 	return func(e intent.Endpoint) validate.End { return results[e.Device].End(e.Port) }
 }
 
-// said removes the folder of the intent's files from a text.
-func (l *loaded) said(text string) string {
+// withoutFolder removes the folder of the intent's files from a text.
+func (l *loaded) withoutFolder(text string) string {
 	if l.dir == "" {
 		return text
 	}

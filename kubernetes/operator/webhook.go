@@ -44,7 +44,7 @@ func (v *validator) Handle(ctx context.Context, req admission.Request) admission
 	l := &loaded{}
 	var err error
 	if l.Fabric, err = loadText(ctx, text); err == nil {
-		err = (&references{static: true}).of(l.Fabric.Fabric())
+		err = (&references{static: true}).rewriteAll(l.Fabric.Fabric())
 	}
 	var found []validate.Finding
 	if err == nil {

@@ -217,7 +217,7 @@ func (c *Client) Hold(ctx context.Context, k mark.Mark) (local.Held, error) {
 		}, nil)
 		done <- outcome{r, err}
 	}()
-	over := sync.OnceFunc(func() {
+	endHold := sync.OnceFunc(func() {
 		end()
 		select {
 		case <-done:
@@ -226,7 +226,7 @@ func (c *Client) Hold(ctx context.Context, k mark.Mark) (local.Held, error) {
 	})
 	select {
 	case note := <-marked:
-		return local.Held{Note: clip(note), End: over}, nil
+		return local.Held{Note: clip(note), End: endHold}, nil
 	case o := <-done:
 		end()
 		if o.err != nil {
@@ -238,7 +238,7 @@ func (c *Client) Hold(ctx context.Context, k mark.Mark) (local.Held, error) {
 		}
 		return local.Held{Other: r.Mark, Note: clip(r.Note)}, nil
 	case <-ctx.Done():
-		over()
+		endHold()
 		return local.Held{}, c.wrap(fmt.Errorf("%s: %w", VerbHold, ctx.Err()))
 	}
 }
@@ -305,7 +305,7 @@ func (c *Client) call(ctx context.Context, q Request, tell func(progress) error,
 	}()
 	o, waited := c.await(ctx, conn, q, at, started, done)
 	if waited {
-		o.err = ended(conn, closed(started), o)
+		o.err = failureReason(conn, closed(started), o)
 	}
 	if err := conn.Close(); err != nil && o.err == nil && o.response == nil {
 		o.err = err
@@ -449,9 +449,9 @@ func greet(l lines) error {
 	return fmt.Errorf("%w: no hello in %d bytes", ErrAnswer, maxNoise)
 }
 
-// ended returns the reason why an agent gave no answer. If it did answer, ended gives it time to
+// failureReason returns the reason why an agent gave no answer. If it did answer, ended gives it time to
 // exit.
-func ended(conn Conn, started bool, o outcome) error {
+func failureReason(conn Conn, started bool, o outcome) error {
 	ctx, cancel := context.WithTimeout(context.Background(), endWait)
 	defer cancel()
 	for _, kind := range []error{ErrAnswer, ErrVersion, context.Canceled, context.DeadlineExceeded} {

@@ -130,8 +130,8 @@ func (l lines) next(most int) ([]byte, error) {
 	}
 }
 
-// strictly decodes a line that must hold exactly one JSON value.
-func strictly(line []byte, into any) error {
+// decodeStrict decodes a line that must hold exactly one JSON value.
+func decodeStrict(line []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()
 	dec.UseNumber() // counters have 64 bits
@@ -156,7 +156,7 @@ func decodeRequest(line []byte) (*Request, error) {
 		return nil, fmt.Errorf("%w: asked in version %d, this agent speaks %d", ErrVersion, v.Version, version)
 	}
 	var q Request
-	if err := strictly(line, &q); err != nil {
+	if err := decodeStrict(line, &q); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRequest, err)
 	}
 	return &q, q.check()
@@ -186,16 +186,16 @@ func (q *Request) check() error {
 		return fmt.Errorf("%w: timeout_ms is not in 0..%d", ErrRequest, maxTimeout.Milliseconds())
 	}
 	for _, h := range []*nic.Host{q.Running, q.Desired} {
-		if err := whole(h); err != nil {
+		if err := checkNoNulls(h); err != nil {
 			return fmt.Errorf("%w: %w", ErrRequest, err)
 		}
 	}
 	return nil
 }
 
-// whole rejects a host with a null port or a null device over ports, because no other code checks
+// checkNoNulls rejects a host with a null port or a null device over ports, because no other code checks
 // for that.
-func whole(h *nic.Host) error {
+func checkNoNulls(h *nic.Host) error {
 	if h == nil {
 		return nil
 	}
@@ -219,14 +219,14 @@ func decodeAnswer(line []byte) (*answer, error) {
 		return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
 	var a answer
-	if err := strictly(line, &a); err != nil {
+	if err := decodeStrict(line, &a); err != nil {
 		return nil, fmt.Errorf("%w: %s", ErrAnswer, term.CleanLine(err.Error())) // the error may quote a key of the answer
 	}
 	if (a.Progress == nil) == (a.Response == nil) {
 		return nil, fmt.Errorf("%w: neither progress nor response", ErrAnswer)
 	}
 	if a.Response != nil {
-		if err := whole(a.Response.Host); err != nil {
+		if err := checkNoNulls(a.Response.Host); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
 		}
 	}
@@ -241,7 +241,7 @@ func cleaned(line []byte) ([]byte, error) {
 		return line, nil
 	}
 	var v any
-	if err := strictly(line, &v); err != nil {
+	if err := decodeStrict(line, &v); err != nil {
 		return nil, err
 	}
 	return json.Marshal(clean(v))

@@ -127,8 +127,8 @@ func (p *port) wrap(err error) *Error {
 	return &Error{Op: p.op, Interface: p.ifname, Msg: err.Error(), cause: err}
 }
 
-// lacks returns the error for a driver without an operation.
-func (p *port) lacks(what string) *Error {
+// unsupported returns the error for a driver without an operation.
+func (p *port) unsupported(what string) *Error {
 	e := p.fail(ErrUnsupported, "the driver does not report "+what)
 	e.hint = ""
 	return e

@@ -42,7 +42,7 @@ func (c *Client) set(ctx context.Context, op, ifname string, w wish) (changed bo
 		return false, err
 	}
 	if !w.has(before) {
-		return false, p.lacks(w.what)
+		return false, p.unsupported(w.what)
 	}
 	if w.diff(before) == "" {
 		return false, nil
@@ -65,7 +65,7 @@ func (c *Client) set(ctx context.Context, op, ifname string, w wish) (changed bo
 	}
 	changed = !after.sameSettings(before)
 	if !w.has(after) {
-		return changed, errors.Join(refusal, p.lacks(w.what))
+		return changed, errors.Join(refusal, p.unsupported(w.what))
 	}
 	switch diff := w.diff(after); {
 	case refusal != nil && (diff != "" || !w.vague):

@@ -107,7 +107,7 @@ func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n in
 		if err != nil {
 			return u, partly(err)
 		}
-		m.leave(run, s.Port, s.Field, s.Want)
+		m.recordLeft(run, s.Port, s.Field, s.Want)
 	}
 	return u, noCM
 }
@@ -264,7 +264,7 @@ func (m *Machine) Revert(ctx context.Context, u Undo) error {
 				errs = append(errs, fmt.Errorf("restore: %w", err))
 				continue
 			}
-			m.leave(run, port, field, u.Steps[i].Old)
+			m.recordLeft(run, port, field, u.Steps[i].Old)
 		}
 	}
 	return errors.Join(errs...)

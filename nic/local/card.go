@@ -113,7 +113,7 @@ func writeDCQCN(m *Machine, _ context.Context, d *device, want, have Value) erro
 		if d.pci != "" {
 			places = append(places, m.debugfs("mlx5", d.pci, "cc_params", name))
 		}
-		f, err := m.place(places)
+		f, err := m.firstExisting(places)
 		if err == nil {
 			err = m.fs().WriteFile(f, []byte(strconv.FormatUint(todo[name], 10)+"\n"))
 		}

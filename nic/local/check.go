@@ -37,13 +37,13 @@ func (u Undo) After(earlier Undo) Undo {
 		}
 		// Settings with several named values: each run records those that it writes.
 		was := &out.Steps[i].Old
-		was.NV, was.DCQCN, was.Along = over(was.NV, s.Old.NV), over(was.DCQCN, s.Old.DCQCN), over(was.Along, s.Old.Along)
+		was.NV, was.DCQCN, was.Along = withMissing(was.NV, s.Old.NV), withMissing(was.DCQCN, s.Old.DCQCN), withMissing(was.Along, s.Old.Along)
 	}
 	return out
 }
 
-// over returns a plus the entries of b that a does not have.
-func over[V any](a, b map[string]V) map[string]V {
+// withMissing returns a plus the entries of b that a does not have.
+func withMissing[V any](a, b map[string]V) map[string]V {
 	if len(b) == 0 {
 		return a
 	}

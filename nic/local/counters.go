@@ -58,7 +58,7 @@ func (m *Machine) countersOf(ctx context.Context, p *nic.Port) {
 		}
 		for stat, v := range stats {
 			read = true
-			if !count(c, stat, v) && telling(stat) {
+			if !storePriorityStat(c, stat, v) && isRelevantStat(stat) {
 				keep(stat, v)
 			}
 		}
@@ -89,9 +89,9 @@ func (m *Machine) countersOf(ctx context.Context, p *nic.Port) {
 	p.Counters = c
 }
 
-// telling reports whether a statistic is relevant to RoCE. A driver has thousands of statistics,
+// isRelevantStat reports whether a statistic is relevant to RoCE. A driver has thousands of statistics,
 // most of them for single rings.
-func telling(name string) bool {
+func isRelevantStat(name string) bool {
 	if len(name) > maxRDMA || strings.HasPrefix(name, "rx[") || strings.HasPrefix(name, "tx[") || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return false
 	}
@@ -102,12 +102,12 @@ func telling(name string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// count stores a per-priority statistic, recognized by the names that drivers use (Linux
+// storePriorityStat stores a per-priority statistic, recognized by the names that drivers use (Linux
 // drivers/net/ethernet: mellanox/mlx5/core/en_stats.c "rx_prio3_pause_duration",
 // broadcom/bnxt/bnxt_ethtool.c "rx_bytes_pri3" and "pfc_pri3_rx_duration_us",
 // pensando/ionic/ionic_stats.c "frames_rx_pri_3" and "rx_pripause_3_1us_count"). It reports whether
 // it recognized the name.
-func count(c *nic.Counters, name string, v uint64) bool {
+func storePriorityStat(c *nic.Counters, name string, v uint64) bool {
 	at := strings.IndexFunc(name, func(r rune) bool { return r >= '0' && r < '0'+qos.NumPriorities })
 	if at < 0 {
 		return false

@@ -147,16 +147,16 @@ func (m *Machine) usedVFs(d *device) (used []string) {
 		if !is {
 			continue
 		}
-		if why := m.use(filepath.Join(dir, e), rdmaDrivers...); why != "" {
+		if why := m.userOf(filepath.Join(dir, e), rdmaDrivers...); why != "" {
 			used = append(used, fmt.Sprintf("VF %s (%s)", number, why))
 		}
 	}
 	return used
 }
 
-// use says what may use a function, given its directory in sysfs; "" if nothing does. drivers are
+// userOf says what may use a function, given its directory in sysfs; "" if nothing does. drivers are
 // the drivers that leave the function's interface to this host.
-func (m *Machine) use(dir string, drivers ...string) string {
+func (m *Machine) userOf(dir string, drivers ...string) string {
 	driver := ""
 	if to, err := m.fs().Readlink(filepath.Join(dir, "driver")); err == nil {
 		driver = filepath.Base(to)

@@ -25,7 +25,7 @@ func TestSeats(t *testing.T) {
 	if p.Seat != qos.Of(nic.Seat{Root: "pci0000:00", Node: qos.Of(0)}) {
 		t.Errorf("%+v", p.Seat)
 	}
-	if near, beside := got.Near(p); len(near) != 1 || near[0].PCI != "0000:17:00.0" || len(beside) != 0 {
+	if near, beside := got.GPUsNear(p); len(near) != 1 || near[0].PCI != "0000:17:00.0" || len(beside) != 0 {
 		t.Errorf("%v, %v", near, beside)
 	}
 }

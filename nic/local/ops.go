@@ -190,7 +190,7 @@ func (v Value) fits(field string) bool {
 func readMTU(m *Machine, _ context.Context, d *device) (Value, error) {
 	n, err := m.mtu(d)
 	v := Value{Number: &n}
-	for _, name := range m.along(d.name) {
+	for _, name := range m.mtuFollowers(d.name) {
 		if n, err := m.number(m.sysNet(name, "mtu")); err == nil {
 			if v.Along == nil {
 				v.Along = map[string]int{}
@@ -206,7 +206,7 @@ func writeMTU(m *Machine, _ context.Context, d *device, want, _ Value) error {
 	if err := m.setNumber(m.sysNet(d.name, "mtu"), *want.Number); err != nil {
 		return err
 	}
-	for _, name := range m.along(d.name) {
+	for _, name := range m.mtuFollowers(d.name) {
 		mtu, ok := want.Along[name]
 		if have, err := m.number(m.sysNet(name, "mtu")); !ok || err == nil && int(have) == mtu {
 			continue
@@ -346,7 +346,7 @@ func cnpOp(field string) op {
 		if d.driver == nic.DriverBNXT {
 			return m.bnxtCC(d, func(c ccDir) error { return c.put(cnpName(field), n) })
 		}
-		f, err := m.place(m.cnpFiles(d, field))
+		f, err := m.firstExisting(m.cnpFiles(d, field))
 		if err != nil {
 			return err
 		}

@@ -124,7 +124,7 @@ func (m *Machine) Plan(running, desired *nic.Host, o Options) []Step {
 		}
 		for _, field := range orderOf(have.Driver, false) {
 			changes := slices.DeleteFunc(slices.Clone(byPort[name]), func(c nic.Change) bool { return stepField(have.Driver, c.Field) != field })
-			value, ok := wanted(field, have, want, changes)
+			value, ok := wantedValue(field, have, want, changes)
 			again := field == nic.FieldETS && resets(have.Driver, nic.FieldDSCP) && has(out, name, nic.FieldDSCP)
 			if len(changes) == 0 && !again || !ok {
 				continue
@@ -136,14 +136,14 @@ func (m *Machine) Plan(running, desired *nic.Host, o Options) []Step {
 				}
 				shared[key] = true
 			}
-			s := Step{Port: name, Field: field, Layer: nic.LayerOf(field), Driver: have.Driver, Changes: changes, Want: value, What: what(shown(name, have), field, changes)}
+			s := Step{Port: name, Field: field, Layer: nic.LayerOf(field), Driver: have.Driver, Changes: changes, Want: value, What: describeStep(shown(name, have), field, changes)}
 			if len(changes) == 0 {
 				s.What = "set ets of " + shown(name, have) + " again, because the DSCP map resets it"
 			}
 			for _, c := range changes {
 				s.Impact = max(s.Impact, c.Impact)
 			}
-			m.weigh(&s, cmp.Or(have.Name, name), path, o)
+			m.setImpact(&s, cmp.Or(have.Name, name), path, o)
 			out = append(out, s)
 		}
 	}
@@ -153,7 +153,7 @@ func (m *Machine) Plan(running, desired *nic.Host, o Options) []Step {
 // upperSteps returns the steps of a bond or VLAN.
 func upperSteps(u *nic.Upper, changes []nic.Change) (out []Step) {
 	for _, c := range changes {
-		s := Step{Port: u.Name, Field: c.Field, Layer: c.Layer, Changes: []nic.Change{c}, What: what(u.Name, c.Field, []nic.Change{c}), Impact: c.Impact}
+		s := Step{Port: u.Name, Field: c.Field, Layer: c.Layer, Changes: []nic.Change{c}, What: describeStep(u.Name, c.Field, []nic.Change{c}), Impact: c.Impact}
 		switch c.Field {
 		case nic.FieldMTU:
 			s.Want.Number = &u.MTU.V
@@ -215,8 +215,8 @@ func shown(name string, p *nic.Port) string {
 	return name + " (" + p.Name + ")"
 }
 
-// weigh sets the impact of a step on an interface, and blocks the step if it is not allowed.
-func (m *Machine) weigh(s *Step, ifname string, path management, o Options) {
+// setImpact sets the impact of a step on an interface, and blocks the step if it is not allowed.
+func (m *Machine) setImpact(s *Step, ifname string, path management, o Options) {
 	if bounces(s.Driver, s.Field) {
 		s.Impact = max(s.Impact, qos.ImpactPortFlap)
 	}
@@ -250,7 +250,7 @@ func stepField(driver, field string) string {
 	return field
 }
 
-func what(port, field string, changes []nic.Change) string {
+func describeStep(port, field string, changes []nic.Change) string {
 	var parts []string
 	for _, c := range changes {
 		if name, nv := nic.NVName(c.Field); nv {
@@ -269,8 +269,8 @@ func what(port, field string, changes []nic.Change) string {
 	return "set " + strings.Join(parts, " and ")
 }
 
-// wanted returns the value that a step sets; ok is false if there is none.
-func wanted(field string, have, want *nic.Port, changes []nic.Change) (v Value, ok bool) {
+// wantedValue returns the value that a step sets; ok is false if there is none.
+func wantedValue(field string, have, want *nic.Port, changes []nic.Change) (v Value, ok bool) {
 	numbers := map[string]qos.Opt[int]{
 		nic.FieldRoCEApp: want.RoCEApp, nic.FieldCNPDSCP: want.CNPDSCP, nic.FieldCNPPriority: want.CNPPriority,
 		nic.FieldVFs: want.VFs, nic.FieldSFs: want.SFs, nic.FieldToS: want.ToS, nic.FieldTrafficClass: want.TrafficClass, nic.FieldMTU: want.MTU,

@@ -207,7 +207,7 @@ func (m *Machine) usedSFs(d *device) (used []string) {
 		if !strings.HasPrefix(e, sfDriver+".") {
 			continue
 		}
-		if why := m.use(filepath.Join(dir, e), sfDriver); why != "" {
+		if why := m.userOf(filepath.Join(dir, e), sfDriver); why != "" {
 			number, _ := m.text(filepath.Join(dir, e, "sfnum"))
 			used = append(used, fmt.Sprintf("SF %s (%s)", clip(number), why))
 		}

@@ -38,9 +38,9 @@ func (m *Machine) cnpFiles(d *device, field string) []string {
 	return l
 }
 
-// place returns the first of the files that exists. It returns an error if a location may not be
+// firstExisting returns the first of the files that exists. It returns an error if a location may not be
 // accessed, since the file may exist there.
-func (m *Machine) place(files []string) (string, error) {
+func (m *Machine) firstExisting(files []string) (string, error) {
 	for _, f := range files {
 		if _, err := m.fs().ReadFile(f); !errors.Is(err, fs.ErrNotExist) {
 			return f, err
@@ -54,7 +54,7 @@ func (m *Machine) cnp(d *device, field string) (int, error) {
 	if d.driver == nic.DriverBNXT {
 		return m.ccGet(d, cnpName(field))
 	}
-	f, err := m.place(m.cnpFiles(d, field))
+	f, err := m.firstExisting(m.cnpFiles(d, field))
 	if err != nil {
 		return 0, err
 	}

@@ -63,9 +63,11 @@ func (e ECN) holds(have, want qos.PrioritySet) bool {
 	return have&want == want && (have == want || !e.Exactly)
 }
 
-// sized reports whether two buffer sizes are equal for a driver that rounds down to whole cells of
+// sameSize reports whether two buffer sizes are equal for a driver that rounds down to whole cells of
 // at most 512 bytes.
-func sized(want, have int64) bool { return have == want || have > 0 && have < want && want-have < 512 }
+func sameSize(want, have int64) bool {
+	return have == want || have > 0 && have < want && want-have < 512
+}
 
 // same reports whether a machine with the value have already holds the wanted value v.
 func (v Value) same(have Value) bool {
@@ -84,7 +86,7 @@ func (v Value) same(have Value) bool {
 		return have.ETS != nil && have.ETS.Holds(*v.ETS)
 	case v.Buffers != nil:
 		return have.Buffers != nil && have.Buffers.PriorityToBuffer == v.Buffers.PriorityToBuffer &&
-			slices.EqualFunc(v.Buffers.Size[:], have.Buffers.Size[:], sized)
+			slices.EqualFunc(v.Buffers.Size[:], have.Buffers.Size[:], sameSize)
 	case v.DCBX != nil:
 		if v.Agent != nil && have.Agent != nil && *v.Agent != *have.Agent {
 			return false

@@ -45,12 +45,12 @@ func (m *Machine) Watch(ctx context.Context, desired *nic.Host, steps []Step) ([
 	defer tick.Stop()
 	var found ordered.Groups[[2]string, nic.Change]
 	for start, looks := time.Now(), 1; ; looks++ {
-		now := m.astray(ctx, desired, written)
+		now := m.writtenDifferences(ctx, desired, written)
 		for _, c := range now {
 			found.Add([2]string{c.Port, c.Field}, c)
 		}
 		if looks >= minLooks && time.Since(start) >= limit {
-			return lasting(&found, now), ctx.Err()
+			return confirmedDifferences(&found, now), ctx.Err()
 		}
 		select {
 		case <-tick.C:
@@ -60,9 +60,9 @@ func (m *Machine) Watch(ctx context.Context, desired *nic.Host, steps []Step) ([
 	}
 }
 
-// lasting returns the settings that differed more than once, or at the last read: a driver may
+// confirmedDifferences returns the settings that differed more than once, or at the last read: a driver may
 // briefly report another value.
-func lasting(found *ordered.Groups[[2]string, nic.Change], last []nic.Change) (out []nic.Change) {
+func confirmedDifferences(found *ordered.Groups[[2]string, nic.Change], last []nic.Change) (out []nic.Change) {
 	for at, l := range found.All() {
 		if len(l) > 1 || slices.ContainsFunc(last, func(c nic.Change) bool { return c.Port == at[0] && c.Field == at[1] }) {
 			out = append(out, l[0])
@@ -85,9 +85,9 @@ func (s Step) Sets(port, field string) bool {
 	return s.Port == port && slices.Contains(s.fields(), field)
 }
 
-// astray returns the differences in the fields that were written. Ports that cannot be read are
+// writtenDifferences returns the differences in the fields that were written. Ports that cannot be read are
 // skipped; the next read of the host reports them.
-func (m *Machine) astray(ctx context.Context, desired *nic.Host, written map[string]map[string]bool) []nic.Change {
+func (m *Machine) writtenDifferences(ctx context.Context, desired *nic.Host, written map[string]map[string]bool) []nic.Change {
 	now := &nic.Host{Ports: map[string]*nic.Port{}, Uppers: map[string]*nic.Upper{}}
 	want := &nic.Host{Ports: map[string]*nic.Port{}, Uppers: map[string]*nic.Upper{}}
 	for _, name := range natural.Keys(written) {

@@ -107,7 +107,7 @@ func (m *Machine) writers(h *nic.Host, all []process) ([]nic.Writer, error) {
 	}
 	s.profiles(runs)
 	s.commands()
-	s.loops(all)
+	s.searchRunningScripts(all)
 	for i := range s.Found {
 		s.Found[i].Ports = m.choice.named(s.Found[i].Ports)
 	}
@@ -285,8 +285,8 @@ func template(unit string) string {
 	return name + "@" + path.Ext(rest)
 }
 
-// loops searches the shell scripts that are currently running.
-func (s *search) loops(all []process) {
+// searchRunningScripts searches the shell scripts that are currently running.
+func (s *search) searchRunningScripts(all []process) {
 	for _, p := range all {
 		if !writers.IsShell(p.comm) {
 			continue

@@ -38,7 +38,7 @@ func (t *Tool) Set(ctx context.Context, dev string, changes []Change) (written [
 	if dev, err = Device(dev); err != nil {
 		return nil, err
 	}
-	if err := vet(todo); err != nil {
+	if err := checkSettable(todo); err != nil {
 		return nil, fmt.Errorf("%s: %w", dev, err)
 	}
 	if len(todo) == 0 {
@@ -48,7 +48,7 @@ func (t *Tool) Set(ctx context.Context, dev string, changes []Change) (written [
 	if err != nil {
 		return nil, fmt.Errorf("nothing was written: %w", err)
 	}
-	if todo, err = fresh(before, todo); err != nil {
+	if todo, err = stillNeeded(before, todo); err != nil {
 		return nil, fmt.Errorf("%s: nothing was written: %w", dev, err)
 	}
 	if len(todo) == 0 {
@@ -75,8 +75,8 @@ func (t *Tool) Set(ctx context.Context, dev string, changes []Change) (written [
 	return written, err
 }
 
-// vet rejects changes that must not be passed to the tool.
-func vet(todo []Change) error {
+// checkSettable rejects changes that must not be passed to the tool.
+func checkSettable(todo []Change) error {
 	seen := map[string]bool{}
 	for _, ch := range todo {
 		why, no := refused[ch.Name]
@@ -93,8 +93,8 @@ func vet(todo []Change) error {
 	return nil
 }
 
-// fresh returns the changes that still have to be made on a card.
-func fresh(cfg *Config, todo []Change) ([]Change, error) {
+// stillNeeded returns the changes that still have to be made on a card.
+func stillNeeded(cfg *Config, todo []Change) ([]Change, error) {
 	var out []Change
 	for _, ch := range todo {
 		now := compare(cfg, ch.Name, ch.Want)

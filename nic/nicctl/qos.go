@@ -59,7 +59,7 @@ func (st *State) parseQoS(lines []string) error {
 		return err
 	}
 	for i := range st.Ports {
-		st.Ports[i].take(blocks[st.Ports[i].ID])
+		st.Ports[i].storeBlock(blocks[st.Ports[i].ID])
 	}
 	return nil
 }
@@ -166,8 +166,8 @@ func (b *block) share(line string) {
 	b.schedule[prio] = s
 }
 
-// take stores the values of a block in the port.
-func (p *Port) take(b *block) {
+// storeBlock stores the values of a block in the port.
+func (p *Port) storeBlock(b *block) {
 	if b == nil {
 		for _, part := range []string{PartClassification, PartDSCP, PartPFC, PartScheduling} {
 			p.Missing[part] = "show qos does not show the port"

@@ -220,7 +220,7 @@ func (f *Finder) IfCfg(file string, text []byte) {
 				}
 			case pass == 1 && k == "ETHTOOL_OPTS" && strings.HasPrefix(v, "-"):
 				for _, part := range strings.Split(v, ";") {
-					ethtool(s.as("ethtool"), strings.Fields(strings.ReplaceAll(part, "${DEVICE}", dev)))
+					ethtool(s.withProgram("ethtool"), strings.Fields(strings.ReplaceAll(part, "${DEVICE}", dev)))
 				}
 			}
 		}

@@ -187,7 +187,7 @@ func (s *script) ets(ports []string, v map[string]string) {
 	if list, ok := first(v, "-s", "--tsa"); ok {
 		any = true
 		l := strings.Split(list, ",")
-		known = known && len(l) == len(e.TSA) && !open(list)
+		known = known && len(l) == len(e.TSA) && !isDynamic(list)
 		for i, t := range l[:min(len(l), len(e.TSA))] {
 			e.TSA[i] = nic.TSA(clip(strings.TrimSpace(t)))
 		}
@@ -233,7 +233,7 @@ func cmaMode(s *script, args []string) {
 }
 
 func (s *script) mode(ports []string, mode string) {
-	if mode == "" || open(mode) {
+	if mode == "" || isDynamic(mode) {
 		s.add(s.at, ports, nic.FieldMode, nil)
 		return
 	}
@@ -500,7 +500,7 @@ func (s *script) file(name, value string) {
 	if len(parts) < 5 || len(parts) > 8 {
 		return
 	}
-	t := s.as("echo")
+	t := s.withProgram("echo")
 	dev, rest := parts[3], strings.Join(parts[4:], "/")
 	switch {
 	case strings.HasPrefix(name, "/sys/kernel/config/rdma_cm/") && len(parts) == 8:
@@ -526,7 +526,7 @@ func (s *script) file(name, value string) {
 	case "default_roce_mode":
 		t.mode(ports, value)
 	case "settings/pfc_stall_prevention":
-		if value == "" || open(value) {
+		if value == "" || isDynamic(value) {
 			t.add(t.at, ports, nic.FieldStallPrevention, nil)
 			return
 		}

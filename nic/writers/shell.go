@@ -170,7 +170,7 @@ func (s *script) command(c command) {
 		}
 		base := path.Base(w)
 		if read, known := programs[base]; known {
-			read(s.as(base), s.expand(words[i+1:]))
+			read(s.withProgram(base), s.expand(words[i+1:]))
 			return
 		}
 		switch {
@@ -228,8 +228,8 @@ func (s *script) follow(name string) {
 	in.text(string(text))
 }
 
-// as returns a copy of the script with the program that writes.
-func (s *script) as(program string) *script {
+// withProgram returns a copy of the script with the program that writes.
+func (s *script) withProgram(program string) *script {
 	t := *s
 	t.at.who = program
 	return &t
@@ -258,8 +258,8 @@ func isName(s string) bool {
 	})
 }
 
-// open reports whether the value of a word is not known before it runs.
-func open(word string) bool { return strings.ContainsAny(word, "$%*?[{`") }
+// isDynamic reports whether the value of a word is not known before it runs.
+func isDynamic(word string) bool { return strings.ContainsAny(word, "$%*?[{`") }
 
 // all returns the values of words; nil if one of them is not known.
 func (s *script) all(words []string) (out []string) {
@@ -279,7 +279,7 @@ func (s *script) values(word string) []string {
 		name = strings.TrimSuffix(strings.TrimPrefix(name, "{"), "}")
 		return s.vars[name]
 	}
-	if open(word) {
+	if isDynamic(word) {
 		return nil
 	}
 	return strings.Fields(word)

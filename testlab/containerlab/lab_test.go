@@ -29,8 +29,8 @@ import (
 
 var update = flag.Bool("update", false, "write the labs of the examples")
 
-// made returns the lab for the text of an intent.
-func made(t *testing.T, text, file string, images ...string) (*Lab, error) {
+// newLab returns the lab for the text of an intent.
+func newLab(t *testing.T, text, file string, images ...string) (*Lab, error) {
 	t.Helper()
 	o := func() intent.Options { return intent.Options{Stdin: strings.NewReader(text), Name: "fabric.yaml"} }
 	f, err := intent.Load("-", o())
@@ -55,7 +55,7 @@ func ofExample(t *testing.T, name string, images ...string) *Lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := made(t, string(text), name+".clab.yml", images...)
+	l, err := newLab(t, string(text), name+".clab.yml", images...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func labs(t *testing.T) (names []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := made(t, string(text), name+".clab.yml"); err == nil {
+		if _, err := newLab(t, string(text), name+".clab.yml"); err == nil {
 			names = append(names, name)
 		} else if !strings.Contains(name, "cumulus") || !strings.Contains(err.Error(), "no kind of node with a free image for os cumulus") {
 			t.Errorf("%s: %v", name, err)
@@ -342,7 +342,7 @@ const head = "apiVersion: roce-fabric/v1\nkind: Fabric\nname: pod\nclasses:\n  d
 // TestLabIntentDropsLoginsAndSafeguards checks that the lab's intent keeps the switches' settings but
 // not their logins or the safeguards of a rollout.
 func TestLabIntentDropsLoginsAndSafeguards(t *testing.T) {
-	l, err := made(t, head+`switches:
+	l, err := newLab(t, head+`switches:
   leaf1:
     os: sonic
     address: 192.0.2.1
@@ -395,7 +395,7 @@ credentials:
 }
 
 func TestPortsKeepTheirNamesWhereTheVirtualSwitchHasThem(t *testing.T) {
-	l, err := made(t, head+"switches:\n  a: {os: sonic, ports: {\"Ethernet[8,124]\": {}}}\n  b: {os: sonic, ports: {Ethernet0: {}}}\n", "clab.yml")
+	l, err := newLab(t, head+"switches:\n  a: {os: sonic, ports: {\"Ethernet[8,124]\": {}}}\n  b: {os: sonic, ports: {Ethernet0: {}}}\n", "clab.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -408,14 +408,14 @@ func TestPortsKeepTheirNamesWhereTheVirtualSwitchHasThem(t *testing.T) {
 // too many ports.
 func TestManyPorts(t *testing.T) {
 	text := head + "switches:\n  a1: {os: sonic, model: A, ports: {'Ethernet[0-248:8]': {}}}\n  a2: {os: sonic, model: B, ports: {'Ethernet[1-31]': {}}}\n"
-	l, err := made(t, text, "clab.yml")
+	l, err := newLab(t, text, "clab.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if a, b := l.ports["a1"]["Ethernet248"], l.ports["a2"]["Ethernet31"]; a != "Ethernet124" || b != "Ethernet120" {
 		t.Errorf("Ethernet248 is %s, Ethernet31 is %s", a, b)
 	}
-	_, err = made(t, text+"links:\n  - {a: \"a[1-2]/Ethernet8\", b: \"h[1-2]/e\", speed: 40G, cable: 5m}\nhosts: {'h[1-2]': {nics: {e: {}}}}\n", "clab.yml")
+	_, err = newLab(t, text+"links:\n  - {a: \"a[1-2]/Ethernet8\", b: \"h[1-2]/e\", speed: 40G, cable: 5m}\nhosts: {'h[1-2]': {nics: {e: {}}}}\n", "clab.yml")
 	if err == nil || hint.Of(err) == "" {
 		t.Errorf("one entry of two models: %v, hint %q", err, hint.Of(err))
 	}
@@ -426,10 +426,10 @@ func TestManyPorts(t *testing.T) {
 func TestOneEntryOfTwoSystems(t *testing.T) {
 	text := head + "switches:\n  a1: {os: eos}\n  a2: {os: sonic, ports: {MORE: {}}}\nhosts: {'h[1-2]': {nics: {e: {}}}}\n" +
 		"links:\n  - {a: 'a[1-2]/Ethernet4', b: 'h[1-2]/e', speed: 40G, cable: 5m}\n"
-	if _, err := made(t, strings.Replace(text, "MORE", "Ethernet8", 1), "x.clab.yml"); err != nil {
+	if _, err := newLab(t, strings.Replace(text, "MORE", "Ethernet8", 1), "x.clab.yml"); err != nil {
 		t.Error(err)
 	}
-	if _, err := made(t, strings.Replace(text, "MORE", "Ethernet200", 1), "x.clab.yml"); err == nil || !strings.Contains(err.Error(), "Ethernet4 of a1 and of a2 have different names") {
+	if _, err := newLab(t, strings.Replace(text, "MORE", "Ethernet200", 1), "x.clab.yml"); err == nil || !strings.Contains(err.Error(), "Ethernet4 of a1 and of a2 have different names") {
 		t.Errorf("ports of two names: %v", err)
 	}
 }
@@ -446,7 +446,7 @@ func TestUnsupportedTopologies(t *testing.T) {
 		{"switches:\n  a: {os: sonic}\n" + hosts + link("a/PortChannel1", "h/e"), "", "a/PortChannel1 cannot be cabled"},
 		{"switches:\n  a: {os: sonic}\n", IntentFile, IntentFile},
 	} {
-		_, err := made(t, head+tt.text, cmp.Or(tt.file, "clab.yml"))
+		_, err := newLab(t, head+tt.text, cmp.Or(tt.file, "clab.yml"))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.text, err, tt.want)
 		}
@@ -457,7 +457,7 @@ func TestUnsupportedTopologies(t *testing.T) {
 // which has 253 addresses.
 func TestLargeLabsHaveTheirOwnNetwork(t *testing.T) {
 	for n, want := range map[int]bool{maxNodes: false, maxNodes + 1: true} {
-		l, err := made(t, head+fmt.Sprintf("switches:\n  'a[1-%d]': {os: eos}\n", n), "x.clab.yml")
+		l, err := newLab(t, head+fmt.Sprintf("switches:\n  'a[1-%d]': {os: eos}\n", n), "x.clab.yml")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -470,7 +470,7 @@ func TestLargeLabsHaveTheirOwnNetwork(t *testing.T) {
 // TestImagesOfSeveralReleases checks that a node states its image if it differs from the image of
 // its kind.
 func TestImagesOfSeveralReleases(t *testing.T) {
-	l, err := made(t, head+"switches:\n  a: {os: eos, release: 4.34.2F}\n  b: {os: eos, release: 4.33.1F}\n", "x.clab.yml")
+	l, err := newLab(t, head+"switches:\n  a: {os: eos, release: 4.34.2F}\n  b: {os: eos, release: 4.33.1F}\n", "x.clab.yml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -263,7 +263,7 @@ func faked(t *testing.T, starting string) (r *real, f *fleet.Fabric, dir string)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	t.Setenv("FABRIC_PASSWORD", "admin")
-	l, err := made(t, strings.Replace(head, "name: pod", "name: mixed", 1)+`switches:
+	l, err := newLab(t, strings.Replace(head, "name: pod", "name: mixed", 1)+`switches:
   leaf1: {os: sonic}
   spine1: {os: eos, model: DCS-7060DX5-64S}
 `, "mixed.clab.yml", "sonic-vs=docker-sonic-vs:202511")

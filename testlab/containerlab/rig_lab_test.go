@@ -102,7 +102,7 @@ func TestSuiteOnSimulators(t *testing.T) {
 // TestRejectedLinesAreStored checks that a switch whose image rejects a line is read but not
 // changed, and that the rejected lines are found without leaving a trace on the switch.
 func TestRejectedLinesAreStored(t *testing.T) {
-	l, err := made(t, head+`  rdma: {priority: 3, dscp: [26], lossless: true, bandwidth: 60%}
+	l, err := newLab(t, head+`  rdma: {priority: 3, dscp: [26], lossless: true, bandwidth: 60%}
 switches:
   leaf[1-2]: {os: eos, model: DCS-7060DX5-64S, release: 4.34.2F}
   spine[1-2]: {os: nxos, model: N9K-C9332D-GX2B, release: 10.4(3)}

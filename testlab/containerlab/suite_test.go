@@ -234,13 +234,13 @@ var shell = &ssh.Platform{
 	OnOpen:   []string{"terminal width 511", "terminal length 0"},
 }
 
-// someone is a login to a switch other than the product's.
-type someone struct {
+// otherUser is a login to a switch other than the product's.
+type otherUser struct {
 	*ssh.Client
 	net *ssh.Network // nil if the switch has a Linux shell
 }
 
-func (s *suite) someone(ctx context.Context, sw *intent.Switch) (*someone, error) {
+func (s *suite) asOtherUser(ctx context.Context, sw *intent.Switch) (*otherUser, error) {
 	cfg, err := s.rig.ssh(sw)
 	if err != nil {
 		return nil, err
@@ -249,7 +249,7 @@ func (s *suite) someone(ctx context.Context, sw *intent.Switch) (*someone, error
 	if err != nil {
 		return nil, err
 	}
-	out := &someone{Client: c}
+	out := &otherUser{Client: c}
 	if sw.OS != intent.SONiC.Name {
 		if out.net, err = c.Network(ctx, shell, cfg.Password); err != nil {
 			return nil, errors.Join(err, c.Close())
@@ -259,7 +259,7 @@ func (s *suite) someone(ctx context.Context, sw *intent.Switch) (*someone, error
 }
 
 // types types lines and returns the rejected ones.
-func (p *someone) types(ctx context.Context, lines ...string) (out []refused, err error) {
+func (p *otherUser) types(ctx context.Context, lines ...string) (out []refused, err error) {
 	for _, line := range lines {
 		if p.net == nil {
 			r, err := p.Run(ctx, line, nil)
@@ -282,7 +282,7 @@ func (p *someone) types(ctx context.Context, lines ...string) (out []refused, er
 }
 
 // must types lines and returns an error if one is rejected.
-func (p *someone) must(ctx context.Context, lines ...string) error {
+func (p *otherUser) must(ctx context.Context, lines ...string) error {
 	no, err := p.types(ctx, lines...)
 	if err == nil && len(no) > 0 {
 		err = fmt.Errorf("%q is refused: %s", no[0].Line, no[0].Words)
@@ -302,7 +302,7 @@ func (s *suite) lines(ctx context.Context, sw *intent.Switch) (lines []string, n
 	default:
 		return nil, nil, nil // the plan has already checked them against the image's YANG models
 	}
-	p, err := s.someone(ctx, sw)
+	p, err := s.asOtherUser(ctx, sw)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -476,7 +476,7 @@ func (s *suite) faults(ctx context.Context) error {
 }
 
 func (s *suite) fault(ctx context.Context, f fault, sw *intent.Switch) error {
-	p, err := s.someone(ctx, sw)
+	p, err := s.asOtherUser(ctx, sw)
 	if err != nil {
 		return err
 	}

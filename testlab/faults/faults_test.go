@@ -52,8 +52,8 @@ var tables = map[string][]fault{
 	"eos": slices.Concat(eosFaults, eosField), "nxos": nxosFaults, "cumulus": cumulusFaults, "mixed": hostFaults,
 }
 
-// every injects all faults, as nightly runs do.
-var every = flag.Bool("every", false, "inject all faults, not a sample")
+// allFaults injects all faults, as nightly runs do.
+var allFaults = flag.Bool("every", false, "inject all faults, not a sample")
 
 // sample is the number of faults per fabric that are injected by default.
 const sample = 5
@@ -72,7 +72,7 @@ func TestFaults(t *testing.T) {
 				t.Fatalf("the fabric without a fault has findings:\n%s", strings.Join(fs, "\n"))
 			}
 			list := tables[base]
-			if !*every && !sharedtest.Nightly() {
+			if !*allFaults && !sharedtest.Nightly() {
 				t.Logf("a sample of %d of %d faults, seed %d", sample, len(list), seed)
 				list = slices.Clone(list)
 				rand.New(rand.NewPCG(seed, 0)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
@@ -86,7 +86,7 @@ func TestFaults(t *testing.T) {
 							t.Fatal("the fault was not taken back")
 						}
 					}()
-					report.add(base, f, x.judge(t, f), t)
+					report.add(base, f, x.checkFault(t, f), t)
 				})
 			}
 			if fs := counts(x.validate(t, fleet.ValidateOptions{})); len(fs) > 0 {
@@ -97,8 +97,8 @@ func TestFaults(t *testing.T) {
 	report.print(t)
 }
 
-// judge injects a fault and returns the differences between the expected and the actual findings.
-func (x *fabric) judge(t *testing.T, f fault) (wrong []string) {
+// checkFault injects a fault and returns the differences between the expected and the actual findings.
+func (x *fabric) checkFault(t *testing.T, f fault) (wrong []string) {
 	t.Helper()
 	devices := strings.Split(f.at, ",")
 	if f.at == "switches" {
@@ -116,7 +116,7 @@ func (x *fabric) judge(t *testing.T, f fault) (wrong []string) {
 	fs := x.validate(t, o)
 	wants := x.wants(t, f, devices)
 	for _, w := range wants {
-		if left := w.left(fs); left != "" {
+		if left := w.missing(fs); left != "" {
 			wrong = append(wrong, "not found: "+w.String()+left)
 		}
 	}
@@ -151,8 +151,8 @@ func (w wanted) met(f validate.Finding) bool {
 		(len(f.Ports) == 0) == (len(w.ports) == 0) && !slices.ContainsFunc(f.Ports, func(p string) bool { return !slices.Contains(w.ports, p) })
 }
 
-// left describes where no finding reports w; "" if findings cover all of it.
-func (w wanted) left(fs []validate.Finding) string {
+// missing describes where no finding reports w; "" if findings cover all of it.
+func (w wanted) missing(fs []validate.Finding) string {
 	found, ports := false, slices.Clone(w.ports)
 	for _, f := range fs {
 		if w.met(f) {
@@ -196,7 +196,7 @@ func (x *fabric) wants(t *testing.T, f fault, devices []string) (out []wanted) {
 		}
 		for _, d := range devices {
 			w.device = strings.TrimSpace(d)
-			w.ports = x.meant(w.device, words[2])
+			w.ports = x.portsOf(w.device, words[2])
 			out = append(out, w)
 		}
 	}
@@ -214,8 +214,8 @@ func named(folded string) (out []string) {
 	return out
 }
 
-// meant returns the ports of a device that "@", "@down", "@up" or "@switch" stands for.
-func (x *fabric) meant(device, which string) (ports []string) {
+// portsOf returns the ports of a device that "@", "@down", "@up" or "@switch" stands for.
+func (x *fabric) portsOf(device, which string) (ports []string) {
 	fab := x.f.Fabric()
 	switch h := fab.Host(device); {
 	case which == "@switch":

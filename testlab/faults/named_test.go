@@ -30,7 +30,7 @@ func TestNamedFaults(t *testing.T) {
 			list = append(list, at{f, map[string]string{"sonic": "leaf1", "eos": "leaf2", "nxos": "leaf3", "cumulus": "leaf4", "linux": "gpu1"}[system]})
 		}
 	}
-	if !*every && !sharedtest.Nightly() {
+	if !*allFaults && !sharedtest.Nightly() {
 		seed := rand.Uint64()
 		t.Logf("a sample of %d of %d faults, seed %d", 2*sample, len(list), seed)
 		rand.New(rand.NewPCG(seed, 0)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })

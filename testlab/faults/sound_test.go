@@ -23,7 +23,7 @@ func TestFabricsWithoutFaults(t *testing.T) {
 	if err != nil || len(files) < 40 {
 		t.Fatalf("%d fabrics, %v", len(files), err)
 	}
-	if !*every && !sharedtest.Nightly() {
+	if !*allFaults && !sharedtest.Nightly() {
 		seed := rand.Uint64()
 		t.Logf("%d of %d fabrics, seed %d", sounds, len(files), seed)
 		rand.New(rand.NewPCG(seed, 0)).Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })

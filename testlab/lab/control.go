@@ -88,10 +88,10 @@ type control struct {
 	cancel context.CancelFunc
 	ctx    context.Context
 
-	mu     sync.Mutex
-	next   int
-	faults []Injected
-	back   map[string]func() error // restores the devices with faults
+	mu      sync.Mutex
+	next    int
+	faults  []Injected
+	restore map[string]func() error // restores the devices with faults
 }
 
 // maxSocket is the maximum length of a socket path on every system, including its NUL (macOS has
@@ -120,7 +120,7 @@ func (l *Lab) listen() (*control, error) {
 	if err := errors.Join(os.Chmod(born, 0o600), os.Rename(born, at)); err != nil {
 		return nil, errors.Join(err, ln.Close())
 	}
-	c := &control{lab: l, ln: ln, back: map[string]func() error{}}
+	c := &control{lab: l, ln: ln, restore: map[string]func() error{}}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	l.Control = at
 	c.conns.Go(c.serve)
@@ -192,15 +192,15 @@ func (c *control) inject(r Request) ([]Injected, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.back[p.device] == nil {
-		c.back[p.device] = c.lab.Keep(p.device)
+	if c.restore[p.device] == nil {
+		c.restore[p.device] = c.lab.Keep(p.device)
 	}
 	c.next++
 	f := Injected{c.next, p.fault, p.device, p.port, p.value, do}
 	c.faults = append(c.faults, f)
 	if err := c.lab.Inject(p.device, do); err != nil {
 		// Remove what was already done.
-		_, gone := c.take(func(in Injected) bool { return in.Number == f.Number })
+		_, gone := c.removeFaults(func(in Injected) bool { return in.Number == f.Number })
 		return nil, errors.Join(fmt.Errorf("%s on %s: %w", p.fault, p.device, err), gone)
 	}
 	return []Injected{f}, nil
@@ -215,14 +215,14 @@ func (c *control) clear(r Request) ([]Injected, error) {
 	if r.Device != "" && c.lab.fabric.Host(r.Device) == nil && c.lab.fabric.Switch(r.Device) == nil {
 		return nil, fmt.Errorf("the lab of %s has no device %q", c.lab.Fabric, r.Device)
 	}
-	return c.take(func(in Injected) bool {
+	return c.removeFaults(func(in Injected) bool {
 		return (r.Device == "" || in.Device == r.Device) && (len(r.Numbers) == 0 || slices.Contains(r.Numbers, in.Number))
 	})
 }
 
-// take removes faults: it restores their devices to the state before their first fault, and
+// removeFaults removes faults: it restores their devices to the state before their first fault, and
 // injects their other faults again.
-func (c *control) take(gone func(Injected) bool) (taken []Injected, err error) {
+func (c *control) removeFaults(gone func(Injected) bool) (taken []Injected, err error) {
 	var at []string
 	var left []Injected
 	for _, in := range c.faults {
@@ -236,7 +236,7 @@ func (c *control) take(gone func(Injected) bool) (taken []Injected, err error) {
 	c.faults = left
 	slices.Sort(at)
 	for _, device := range slices.Compact(at) {
-		if bad := c.back[device](); bad != nil {
+		if bad := c.restore[device](); bad != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", device, bad))
 		}
 		again := false
@@ -247,7 +247,7 @@ func (c *control) take(gone func(Injected) bool) (taken []Injected, err error) {
 			}
 		}
 		if !again {
-			delete(c.back, device)
+			delete(c.restore, device)
 		}
 	}
 	return taken, err

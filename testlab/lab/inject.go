@@ -44,7 +44,7 @@ func (l *Lab) Inject(device, what string) error {
 			continue
 		}
 		h, onHost := l.Servers[device]
-		known, err := l.common(device, f)
+		known, err := l.injectCommon(device, f)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s, err)
 		}
@@ -74,9 +74,9 @@ func (l *Lab) Inject(device, what string) error {
 	return nil
 }
 
-// common executes a statement that is not part of a switch's configuration. known reports whether
+// injectCommon executes a statement that is not part of a switch's configuration. known reports whether
 // the statement is one of these.
-func (l *Lab) common(device string, f []string) (known bool, err error) {
+func (l *Lab) injectCommon(device string, f []string) (known bool, err error) {
 	sw := l.Switches[device]
 	if sw == nil {
 		return false, nil

@@ -250,7 +250,7 @@ func TestKeysAreAppliedOrRefused(t *testing.T) {
 	var trials []trial
 	for _, c := range keyCases {
 		for _, k := range kinds {
-			if strings.Contains(c.on(k), *keyOnly) && (!c.once || k.name == kinds[0].name) {
+			if strings.Contains(c.trialName(k), *keyOnly) && (!c.once || k.name == kinds[0].name) {
 				trials = append(trials, trial{c, k})
 			}
 		}
@@ -263,7 +263,7 @@ func TestKeysAreAppliedOrRefused(t *testing.T) {
 			break
 		}
 		done++
-		t.Run(x.on(x.kind), func(t *testing.T) {
+		t.Run(x.trialName(x.kind), func(t *testing.T) {
 			if sharedtest.Nightly() {
 				t.Parallel()
 			}
@@ -273,8 +273,8 @@ func TestKeysAreAppliedOrRefused(t *testing.T) {
 	t.Logf("%d of %d trials in %s", done, len(trials), time.Since(began).Round(time.Second))
 }
 
-// on returns the name of a trial.
-func (c keyCase) on(k kind) string {
+// trialName returns the name of a trial.
+func (c keyCase) trialName(k kind) string {
 	return strings.ReplaceAll(c.key+" at "+c.at+" on "+k.name, "|", ".")
 }
 

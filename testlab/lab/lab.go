@@ -193,7 +193,7 @@ func (l *Lab) start(f *intent.Fabric, o Options) error {
 	l.Password = s.password
 	var known strings.Builder
 	overSSH := func(at string) (string, error) {
-		at, err := l.away(at, o.Latency)
+		at, err := l.withLatency(at, o.Latency)
 		known.WriteString(knownhosts.Line([]string{knownhosts.Normalize(at)}, s.hostKey.PublicKey()) + "\n")
 		return at, err
 	}
@@ -209,7 +209,7 @@ func (l *Lab) start(f *intent.Fabric, o Options) error {
 		l.Switches[sw.Name] = box
 		l.names = append(l.names, sw.Name)
 		at := Address{OS: sw.OS}
-		if at.GNMI, err = l.away(box.GNMIAddr(), o.Latency); err != nil {
+		if at.GNMI, err = l.withLatency(box.GNMIAddr(), o.Latency); err != nil {
 			return err
 		}
 		if at.SSH, err = overSSH(box.SSHAddr()); err != nil {
@@ -240,8 +240,8 @@ func (l *Lab) start(f *intent.Fabric, o Options) error {
 		atomicfile.Write(l.Program, standIn(), 0o700), l.write())
 }
 
-// away returns the address of a proxy that adds a round-trip time to a server.
-func (l *Lab) away(at string, roundTrip time.Duration) (string, error) {
+// withLatency returns the address of a proxy that adds a round-trip time to a server.
+func (l *Lab) withLatency(at string, roundTrip time.Duration) (string, error) {
 	if roundTrip == 0 || at == "" {
 		return at, nil
 	}

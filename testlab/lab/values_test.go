@@ -381,7 +381,7 @@ func TestEveryValueIsRenderedOrRefused(t *testing.T) {
 	var trials []trial
 	for _, c := range keyCases {
 		for _, k := range append(slices.Clone(kinds), cumulus) {
-			if strings.Contains(c.on(k), *valueOnly) && (!c.once || k.name == kinds[0].name) {
+			if strings.Contains(c.trialName(k), *valueOnly) && (!c.once || k.name == kinds[0].name) {
 				trials = append(trials, trial{c, k})
 			}
 		}
@@ -393,7 +393,7 @@ func TestEveryValueIsRenderedOrRefused(t *testing.T) {
 	}
 	refused, rendered := 0, 0
 	for _, x := range trials {
-		t.Run(x.on(x.kind), func(t *testing.T) {
+		t.Run(x.trialName(x.kind), func(t *testing.T) {
 			a, b := x.kind.values(t, x.keyCase, all[x.key])
 			refused, rendered = refused+a, rendered+b
 		})

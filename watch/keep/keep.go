@@ -197,11 +197,11 @@ func (k *Keeper) Run(ctx context.Context) error {
 	if k.cfg.Started != nil {
 		k.cfg.Started()
 	}
-	defer k.turns(false, false)
+	defer k.recordBeat(false, false)
 	cause := causeStart
 	for n := 1; ; n++ {
-		k.turns(true, true)
-		k.look(ctx, cause)
+		k.recordBeat(true, true)
+		k.check(ctx, cause)
 		if ctx.Err() != nil || n == k.cfg.Rounds {
 			return nil
 		}
@@ -211,8 +211,8 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// turns records whether the loop is running, and whether a check is in progress.
-func (k *Keeper) turns(running, working bool) {
+// recordBeat records whether the loop is running, and whether a check is in progress.
+func (k *Keeper) recordBeat(running, working bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.running, k.working, k.beat = running, working, k.cfg.Clock.Now()
@@ -231,7 +231,7 @@ func (k *Keeper) wait(ctx context.Context) string {
 		sooner(k.again, causePeriod)
 	}
 	for {
-		k.turns(true, false)
+		k.recordBeat(true, false)
 		due, free := k.cfg.Clock.Timer(next.Sub(k.cfg.Clock.Now()))
 		select {
 		case <-ctx.Done():

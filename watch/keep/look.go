@@ -31,8 +31,8 @@ type open struct {
 	reason Reason
 }
 
-// look checks the host, reports what is new, and repairs differences.
-func (k *Keeper) look(ctx context.Context, cause string) {
+// check checks the host, reports what is new, and repairs differences.
+func (k *Keeper) check(ctx context.Context, cause string) {
 	start := k.cfg.Clock.Now()
 	k.again = time.Time{}
 	fresh := cause == causeStart // no earlier check used this wanted state
@@ -45,7 +45,7 @@ func (k *Keeper) look(ctx context.Context, cause string) {
 		return
 	}
 	if err == nil {
-		k.take(running, changes, fresh)
+		k.updateDifferences(running, changes, fresh)
 		if len(changes) == 0 {
 			k.note("")
 		}
@@ -95,9 +95,9 @@ func (k *Keeper) read(ctx context.Context) (*nic.Host, []nic.Change, error) {
 	return running, changes, nil
 }
 
-// take compares the current differences with the known ones. It names no suspects for a fresh
+// updateDifferences compares the current differences with the known ones. It names no suspects for a fresh
 // wanted state, nor for an interface created since the last check.
-func (k *Keeper) take(running *nic.Host, changes []nic.Change, fresh bool) {
+func (k *Keeper) updateDifferences(running *nic.Host, changes []nic.Change, fresh bool) {
 	now := k.cfg.Clock.Now()
 	events, created := k.created()
 	still := map[setting]bool{}
@@ -190,8 +190,8 @@ func (k *Keeper) leftTo(ctx context.Context, s local.Step) *mark.Mark {
 	return nil
 }
 
-// yield marks the differences that are left to runs, and returns the remaining steps.
-func (k *Keeper) yield(ctx context.Context, steps []local.Step) (todo []local.Step) {
+// leaveToRuns marks the differences that are left to runs, and returns the remaining steps.
+func (k *Keeper) leaveToRuns(ctx context.Context, steps []local.Step) (todo []local.Step) {
 	var left ordered.Map[string, int]
 	for _, s := range steps {
 		run := k.leftTo(ctx, s)
@@ -228,7 +228,7 @@ func (k *Keeper) repair(ctx context.Context, running *nic.Host) {
 	ctx, cancel := context.WithTimeout(ctx, repairTimeout)
 	defer cancel()
 	steps := k.cfg.Machine.Plan(running, k.wanted.Host, local.Options{CutOff: k.cfg.CutOff})
-	k.yield(ctx, steps)
+	k.leaveToRuns(ctx, steps)
 	todo := k.allowed(steps)
 	if len(todo) == 0 {
 		return
@@ -245,7 +245,7 @@ func (k *Keeper) repair(ctx context.Context, running *nic.Host) {
 		defer held.End()
 	}
 	// A run may have ended or died between the check and taking the mark.
-	if todo = k.yield(ctx, todo); len(todo) == 0 {
+	if todo = k.leaveToRuns(ctx, todo); len(todo) == 0 {
 		return
 	}
 	k.note(held.Note)
@@ -256,7 +256,7 @@ func (k *Keeper) repair(ctx context.Context, running *nic.Host) {
 			k.written[at] = k.written[at].again(now)
 		}
 	}
-	_, err = k.cfg.Machine.Apply(ctx, todo, func(int, int, local.Step) { k.turns(true, true) })
+	_, err = k.cfg.Machine.Apply(ctx, todo, func(int, int, local.Step) { k.recordBeat(true, true) })
 	if context.Cause(ctx) != nil && err != nil {
 		k.emit(Event{Type: Failed, Text: "a repair was stopped: " + err.Error()})
 		return
@@ -271,8 +271,8 @@ func (k *Keeper) repair(ctx context.Context, running *nic.Host) {
 		return
 	}
 	k.repaired(todo, after, changes, err)
-	k.take(after, changes, false)
-	k.soon(now.Add(spacing)) // check whether the settings stay
+	k.updateDifferences(after, changes, false)
+	k.checkBy(now.Add(spacing)) // check whether the settings stay
 }
 
 // allowed returns the steps that may be carried out now, and records the reason for the others.
@@ -297,7 +297,7 @@ func (k *Keeper) allowed(steps []local.Step) (todo []local.Step) {
 				why = cmp.Or(why, WhyRun)
 			case next.After(now):
 				why = cmp.Or(why, WhyRate)
-				k.soon(next)
+				k.checkBy(next)
 			}
 		}
 		for _, c := range s.Changes {
@@ -318,8 +318,8 @@ func (k *Keeper) allowed(steps []local.Step) (todo []local.Step) {
 	return todo
 }
 
-// soon schedules the next check no later than at.
-func (k *Keeper) soon(at time.Time) {
+// checkBy schedules the next check no later than at.
+func (k *Keeper) checkBy(at time.Time) {
 	if k.again.IsZero() || at.Before(k.again) {
 		k.again = at
 	}
@@ -336,7 +336,7 @@ func (k *Keeper) busy(todo []local.Step, run string) {
 	}
 	k.counted(func(n *counts) { n.busy++ })
 	k.note("the repair waits for " + run)
-	k.soon(k.cfg.Clock.Now().Add(busyWait))
+	k.checkBy(k.cfg.Clock.Now().Add(busyWait))
 }
 
 // note reports a text unless it equals the last one.

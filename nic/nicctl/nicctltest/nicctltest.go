@@ -209,8 +209,8 @@ func split(args []string) (verbs []string, flags map[string]string, bad string) 
 	return verbs, flags, ""
 }
 
-// only names a flag that is unknown or missing; "" if the flags are exactly the known ones.
-func only(flags map[string]string, known ...string) string {
+// wrongFlag names a flag that is unknown or missing; "" if the flags are exactly the known ones.
+func wrongFlag(flags map[string]string, known ...string) string {
 	for _, f := range slices.Sorted(maps.Keys(flags)) {
 		if !slices.Contains(known, f) {
 			return "unknown flag: " + f
@@ -236,7 +236,7 @@ func (h *Host) port(id string) *Port {
 }
 
 func (h *Host) updatePort(f map[string]string) string {
-	if bad := only(f, "-p", "--pause-type", "--rx-pause", "--tx-pause"); bad != "" {
+	if bad := wrongFlag(f, "-p", "--pause-type", "--rx-pause", "--tx-pause"); bad != "" {
 		return bad
 	}
 	p := h.port(f["-p"])
@@ -255,7 +255,7 @@ func (h *Host) updatePort(f map[string]string) string {
 }
 
 func (h *Host) updateClass(f map[string]string) string {
-	if bad := only(f, "--classification-type"); bad != "" {
+	if bad := wrongFlag(f, "--classification-type"); bad != "" {
 		return bad
 	}
 	t := qos.Trust(strings.ToLower(f["--classification-type"]))
@@ -274,7 +274,7 @@ func number(s string, most int) (int, bool) {
 }
 
 func (h *Host) updateMap(f map[string]string) string {
-	if bad := only(f, "-p", "--dscp", "--priority"); bad != "" {
+	if bad := wrongFlag(f, "-p", "--dscp", "--priority"); bad != "" {
 		return bad
 	}
 	p := h.port(f["-p"])
@@ -303,7 +303,7 @@ func (h *Host) updateMap(f map[string]string) string {
 }
 
 func (h *Host) updatePFC(f map[string]string) string {
-	if bad := only(f, "-p", "--priority", "--no-drop"); bad != "" {
+	if bad := wrongFlag(f, "-p", "--priority", "--no-drop"); bad != "" {
 		return bad
 	}
 	p := h.port(f["-p"])
@@ -324,7 +324,7 @@ func (h *Host) updatePFC(f map[string]string) string {
 
 // updateSchedule rejects priorities without a DSCP, and strict ones without a rate limit.
 func (h *Host) updateSchedule(f map[string]string) string {
-	if bad := only(f, "-p", "--priority", "--dwrr", "--rate-limit"); bad != "" {
+	if bad := wrongFlag(f, "-p", "--priority", "--dwrr", "--rate-limit"); bad != "" {
 		return bad
 	}
 	p := h.port(f["-p"])
@@ -360,7 +360,7 @@ func (h *Host) updateDCQCN(f map[string]string) string {
 	if _, off := f["--disable"]; off {
 		third = "--disable"
 	}
-	if bad := only(f, "-r", "-i", third); bad != "" {
+	if bad := wrongFlag(f, "-r", "-i", third); bad != "" {
 		return bad
 	}
 	for _, c := range h.cards {

@@ -11,7 +11,7 @@ import (
 const rule = "-------------------------------------------------------------------------------------"
 
 func (h *Host) show(subject string, flags map[string]string) (runner.Result, error) {
-	if bad := only(flags); bad != "" {
+	if bad := wrongFlag(flags); bad != "" {
 		return refuses("%s", bad)
 	}
 	print, ok := map[string]func(*strings.Builder, *Card){"port": showPorts, "qos": h.showQoS, "dcqcn": showDCQCN}[subject]

@@ -308,7 +308,7 @@ func (s *Switch) onRevision(ctx context.Context, method string, path []string, b
 		return answer{http.StatusOK, tree{"state": "save", "transition": tree{"issue": tree{}, "progress": ""}}}
 	}
 	if path[0] == "applied" && method == http.MethodGet {
-		return answer{http.StatusOK, tree{"state": s.saves(), "transition": tree{"issue": tree{}, "progress": ""}}}
+		return answer{http.StatusOK, tree{"state": s.finalState(), "transition": tree{"issue": tree{}, "progress": ""}}}
 	}
 	r := s.revisions[path[0]]
 	if r == nil {

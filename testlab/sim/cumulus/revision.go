@@ -98,7 +98,7 @@ func (s *Switch) apply(r *revision, release <-chan struct{}) {
 		s.end(r, "invalid", "Invalid config", bad)
 		return
 	}
-	if !s.step(r, boot, "verifying") || !s.asked(r, boot) || !s.step(r, boot, "readying") {
+	if !s.step(r, boot, "verifying") || !s.confirmIfNeeded(r, boot) || !s.step(r, boot, "readying") {
 		return
 	}
 	if s.faults.take(&s.faults.restart) {
@@ -106,7 +106,7 @@ func (s *Switch) apply(r *revision, release <-chan struct{}) {
 		return
 	}
 	if s.faults.take(&s.faults.pretend) {
-		s.end(r, s.saves(), "", nil)
+		s.end(r, s.finalState(), "", nil)
 		return
 	}
 	was := s.commit(r, boot)
@@ -124,7 +124,7 @@ func (s *Switch) apply(r *revision, release <-chan struct{}) {
 	if s.boot != boot {
 		return
 	}
-	r.state, r.progress = s.saves(), ""
+	r.state, r.progress = s.finalState(), ""
 	if r.state == "applied_and_saved" && !s.faults.take(&s.faults.pretendSave) {
 		s.startup = cloned(s.applied)
 	}
@@ -158,9 +158,9 @@ func (s *Switch) end(r *revision, state, progress string, issues []issue) {
 	r.state, r.progress, r.issues = state, progress, issues
 }
 
-// saves returns the final state of an apply: since 5.9 the configuration is saved, unless
+// finalState returns the final state of an apply: since 5.9 the configuration is saved, unless
 // auto-save is off.
-func (s *Switch) saves() string {
+func (s *Switch) finalState() string {
 	auto := object(s.applied, "system", "config", "auto-save")
 	word := text(auto, "state") + text(auto, "enable")
 	if s.release < autoSaves && !on(word) || word != "" && !on(word) {
@@ -169,9 +169,9 @@ func (s *Switch) saves() string {
 	return "applied_and_saved"
 }
 
-// asked asks the user for confirmation if there is a reason to. It returns false if the apply
+// confirmIfNeeded asks the user for confirmation if there is a reason to. It returns false if the apply
 // ends.
-func (s *Switch) asked(r *revision, boot int) bool {
+func (s *Switch) confirmIfNeeded(r *revision, boot int) bool {
 	s.mu.Lock()
 	question := s.faults.question()
 	if s.edited && question == "" {

@@ -15,9 +15,9 @@ func (g grammar) buffers() {
 		return ""
 	}))
 	g.Neg(at, mmu, strataOnly(cli.DropBlock[*exec]))
-	g.Set(at, mmu+" apply", strataOnly(keep("mmu apply", rankMMUApply)))
+	g.Set(at, mmu+" apply", strataOnly(setLine("mmu apply", rankMMUApply)))
 	g.Neg(at, mmu+" apply", strataOnly(cli.ClearKey[*exec]("mmu apply")))
-	g.Set(at, "platform trident mmu headroom-pool limit [cells] <n=1-100000000>", strataOnly(keep("headroom pool", rankPlatform)))
+	g.Set(at, "platform trident mmu headroom-pool limit [cells] <n=1-100000000>", strataOnly(setLine("headroom pool", rankPlatform)))
 	g.Neg(at, "platform trident mmu headroom-pool limit [<rest=text>]", strataOnly(cli.ClearKey[*exec]("headroom pool")))
 
 	const size = " [<unit=bytes|cells>] <n=0-100000000>"
@@ -131,31 +131,31 @@ func (g grammar) ports() {
 	wired := []string{modeEthernet, modePortChannel}
 	eth := []string{modeEthernet}
 	g.line(all, 10, 1, "description <rest=text>")
-	g.Set(all, "shutdown", keep("shutdown", 20))
-	g.Neg(all, "shutdown", refuseIt("shutdown", 20))
+	g.Set(all, "shutdown", setLine("shutdown", 20))
+	g.Neg(all, "shutdown", setNegated("shutdown", 20))
 	g.line(all, 30, 1, "load-interval <n=0-600>")
 	// 9214 is the largest MTU of common hardware.
-	g.Set(all, "mtu <n=68-9214>", keep("mtu", 40))
+	g.Set(all, "mtu <n=68-9214>", setLine("mtu", 40))
 	g.Neg(all, "mtu [<n=68-9214>]", cli.ClearKey[*exec]("mtu"))
 	g.line(all, 50, 0, "logging event <rest=text>")
-	g.Set(eth, "dcbx mode ieee", keep("dcbx mode", 60))
+	g.Set(eth, "dcbx mode ieee", setLine("dcbx mode", 60))
 	g.Neg(eth, "dcbx mode [ieee]", cli.ClearKey[*exec]("dcbx mode"))
 	for i, dir := range []string{"send", "receive"} {
-		g.Set(eth, "flowcontrol "+dir+" <v=desired|on|off>", keep("flowcontrol "+dir, 70+i))
+		g.Set(eth, "flowcontrol "+dir+" <v=desired|on|off>", setLine("flowcontrol "+dir, 70+i))
 		g.Neg(eth, "flowcontrol "+dir+" [<v=desired|on|off>]", cli.ClearKey[*exec]("flowcontrol "+dir))
 	}
 	for i, what := range []string{"mtu", "mru"} {
-		g.Set(wired, "l2 "+what+" <n=68-65535>", keep("l2 "+what, 80+i))
+		g.Set(wired, "l2 "+what+" <n=68-65535>", setLine("l2 "+what, 80+i))
 		g.Neg(wired, "l2 "+what+" [<n=68-65535>]", cli.ClearKey[*exec]("l2 "+what))
 	}
 	g.line(eth, 90, 1, "speed <rest=text>")
 	const fec = "error-correction encoding"
-	g.Set(eth, fec+" <e=reed-solomon|fire-code>", keep(fec, 91))
-	g.Neg(eth, fec, refuseIt(fec, 91))
+	g.Set(eth, fec+" <e=reed-solomon|fire-code>", setLine(fec, 91))
+	g.Neg(eth, fec, setNegated(fec, 91))
 	g.Neg(eth, fec+" <e=reed-solomon|fire-code>", cli.ClearKey[*exec](fec))
 	g.line(all, 95, 2, "encapsulation <rest=text>")
-	g.Set(wired, "switchport", keep("switchport", 104))
-	g.Neg(wired, "switchport", refuseIt("switchport", 104))
+	g.Set(wired, "switchport", setLine("switchport", 104))
+	g.Neg(wired, "switchport", setNegated("switchport", 104))
 	g.line(wired, 100, 2, "switchport access vlan <rest=text>", "switchport mode <rest=text>", "switchport vlan <rest=text>")
 	g.line(wired, 101, 3, "switchport trunk <what=native|allowed|group> <rest=text>")
 	g.line(all, 105, 1, "vrf <name=name>")

@@ -33,16 +33,16 @@ func (g grammar) queues() {
 	g.Neg(ports, "mc-tx-queue <q=0-3>", ofKeyword("uc-tx-queue", dropQueue))
 
 	both, uc := []string{modeTxQueue, modeMcQueue}, []string{modeTxQueue}
-	g.Set(both, "priority strict", keep("priority", rankPriority, "priority strict"))
-	g.Neg(both, "priority [strict]", refuseIt("priority", rankPriority))
-	g.Set(both, "bandwidth percent <p=1-100>", keep("bandwidth percent", rankBandwidth))
+	g.Set(both, "priority strict", setLine("priority", rankPriority, "priority strict"))
+	g.Neg(both, "priority [strict]", setNegated("priority", rankPriority))
+	g.Set(both, "bandwidth percent <p=1-100>", setLine("bandwidth percent", rankBandwidth))
 	g.Neg(both, "bandwidth percent [<p=1-100>]", cli.ClearKey[*exec]("bandwidth percent"))
-	g.Set(both, "bandwidth guaranteed percent <p=1-100>", keep("bandwidth guaranteed", rankBandwidth+1))
-	g.Set(both, "bandwidth guaranteed <n="+maxRate+"> [<unit=kbps|pps>]", keep("bandwidth guaranteed", rankBandwidth+1))
+	g.Set(both, "bandwidth guaranteed percent <p=1-100>", setLine("bandwidth guaranteed", rankBandwidth+1))
+	g.Set(both, "bandwidth guaranteed <n="+maxRate+"> [<unit=kbps|pps>]", setLine("bandwidth guaranteed", rankBandwidth+1))
 	g.Neg(both, "bandwidth guaranteed [<rest=text>]", cli.ClearKey[*exec]("bandwidth guaranteed"))
 	g.shape(both, rankQueueShape)
 
-	g.Set(uc, "random-detect ecn count", keep("ecn count", rankECNCount))
+	g.Set(uc, "random-detect ecn count", setLine("ecn count", rankECNCount))
 	g.Neg(uc, "random-detect ecn count", cli.ClearKey[*exec]("ecn count"))
 	g.Set(uc, "random-detect ecn "+thresholds+" [max-mark-probability <p=1-100>] [weight <w=0-15>]", func(x *exec) string {
 		if out := x.thresholds(); out != "" {
@@ -73,7 +73,7 @@ func (g grammar) queues() {
 
 	// Jericho 3 AI marks by delay, which is set per port.
 	port := []string{modeEthernet}
-	g.Set(port, "random-detect ecn delay threshold <n=1-4294967294> milliseconds", sandOnly(keep("ecn delay", rankShape+5)))
+	g.Set(port, "random-detect ecn delay threshold <n=1-4294967294> milliseconds", sandOnly(setLine("ecn delay", rankShape+5)))
 	g.Neg(port, "random-detect ecn delay threshold [<rest=text>]", sandOnly(cli.ClearKey[*exec]("ecn delay")))
 }
 
@@ -148,7 +148,7 @@ const wd = "priority-flow-control pause watchdog"
 // watchdog adds the PFC watchdog, globally and per port, and the global switch for PFC.
 func (g grammar) watchdog() {
 	at := []string{modeGlobal}
-	g.Set(at, "priority-flow-control all off", keep("pfc all", rankPFC))
+	g.Set(at, "priority-flow-control all off", setLine("pfc all", rankPFC))
 	g.Neg(at, "priority-flow-control all [off]", cli.ClearKey[*exec]("pfc all"))
 	for i, t := range []struct{ word, typ string }{{"timeout", "timeout"}, {"recovery-time", "timeout"}, {"polling-interval", "polling"}} {
 		key, rank := "wd "+t.word, rankPFC+1+i
@@ -158,15 +158,15 @@ func (g grammar) watchdog() {
 		})
 		g.Neg(at, wd+" default "+t.word+" [<s="+t.typ+">]", cli.ClearKey[*exec](key))
 	}
-	g.Set(at, wd+" action drop", keep("wd action", rankPFC+4))
+	g.Set(at, wd+" action drop", setLine("wd action", rankPFC+4))
 	g.Neg(at, wd+" action [drop]", cli.ClearKey[*exec]("wd action"))
-	g.Set(at, wd+" override action drop", keep("wd override", rankPFC+5))
+	g.Set(at, wd+" override action drop", setLine("wd override", rankPFC+5))
 	g.Neg(at, wd+" override action [drop]", cli.ClearKey[*exec]("wd override"))
 
 	port := []string{modeEthernet, modeProfile}
-	g.Set(port, wd, keep(wd, pfcFrom+20, wd))
-	g.Neg(port, wd, refuseIt(wd, pfcFrom+20))
-	g.Set(port, wd+" port action <a=drop|notify-only>", keep("wd action", pfcFrom+21))
+	g.Set(port, wd, setLine(wd, pfcFrom+20, wd))
+	g.Neg(port, wd, setNegated(wd, pfcFrom+20))
+	g.Set(port, wd+" port action <a=drop|notify-only>", setLine("wd action", pfcFrom+21))
 	g.Neg(port, wd+" port action [<a=drop|notify-only>]", cli.ClearKey[*exec]("wd action"))
 	timer := wd + " port timer timeout <t=timeout> polling-interval <p=%> recovery-time <r=timeout> [forced]"
 	for _, typ := range []string{"auto", "polling"} {

@@ -81,9 +81,9 @@ var commands = sync.OnceValue(func() grammar {
 	return g
 })
 
-// keep sets the line under a key. If the line equals one of the defaults, it is omitted wherever
+// setLine sets the line under a key. If the line equals one of the defaults, it is omitted wherever
 // defaults are not printed.
-func keep(key string, rank int, defaults ...string) action {
+func setLine(key string, rank int, defaults ...string) action {
 	return func(x *exec) string {
 		v := value{Line: x.Line, Plain: x.Line, Rank: rank}
 		if slices.Contains(defaults, x.Line) {
@@ -94,8 +94,8 @@ func keep(key string, rank int, defaults ...string) action {
 	}
 }
 
-// refuseIt stores "no ..." as a setting; "default ..." resets the key.
-func refuseIt(key string, rank int) action {
+// setNegated stores "no ..." as a setting; "default ..." resets the key.
+func setNegated(key string, rank int) action {
 	return func(x *exec) string {
 		if x.Verb == "default" {
 			x.Drop(key)
@@ -129,10 +129,10 @@ func (g grammar) qosGlobal() {
 			g.Neg(at, "qos map "+head+" [to "+tail+"]", resetMap(name))
 		}
 	}
-	g.Set(at, "qos rewrite dscp", keep("qos rewrite dscp", rankQoS))
+	g.Set(at, "qos rewrite dscp", setLine("qos rewrite dscp", rankQoS))
 	g.Neg(at, "qos rewrite dscp", cli.ClearKey[*exec]("qos rewrite dscp"))
 	ecn := "qos random-detect ecn allow non-ect"
-	g.Set(at, ecn+" [chip-based]", keep(ecn, rankECNGlobal))
+	g.Set(at, ecn+" [chip-based]", setLine(ecn, rankECNGlobal))
 	g.Neg(at, ecn+" [chip-based]", cli.ClearKey[*exec](ecn))
 	g.Neg(at, "qos random-detect ecn global-buffer", func(*exec) string { return "" })
 	for _, kw := range []string{"tx-queue", "uc-tx-queue"} {
@@ -230,11 +230,11 @@ func resetMap(name string) action {
 // qosPort adds the common settings of ports and qos profiles.
 func (g grammar) qosPort() {
 	marked := []string{modeEthernet, modePortChannel, modeProfile}
-	g.Set(marked, "qos trust <mode=cos|dscp>", keep("qos trust", rankTrust))
-	g.Neg(marked, "qos trust [<mode=cos|dscp>]", refuseIt("qos trust", rankTrust))
-	g.Set(marked, "qos cos <n=0-7>", keep("qos cos", rankTrust+1, "qos cos 0"))
+	g.Set(marked, "qos trust <mode=cos|dscp>", setLine("qos trust", rankTrust))
+	g.Neg(marked, "qos trust [<mode=cos|dscp>]", setNegated("qos trust", rankTrust))
+	g.Set(marked, "qos cos <n=0-7>", setLine("qos cos", rankTrust+1, "qos cos 0"))
 	g.Neg(marked, "qos cos [<n=0-7>]", cli.ClearKey[*exec]("qos cos"))
-	g.Set(marked, "qos dscp <n=0-63>", keep("qos dscp", rankTrust+2, "qos dscp 0"))
+	g.Set(marked, "qos dscp <n=0-63>", setLine("qos dscp", rankTrust+2, "qos dscp 0"))
 	g.Neg(marked, "qos dscp [<n=0-63>]", cli.ClearKey[*exec]("qos dscp"))
 	g.shape(marked, rankShape)
 	g.Set(marked, "service-policy type <type=qos|pbr|pdp> input <name=name>", func(x *exec) string {
@@ -256,7 +256,7 @@ func (g grammar) qosPort() {
 	g.Neg(carrying, "service-profile [<name=name>]", cli.ClearKey[*exec]("service-profile"))
 
 	at := []string{modeEthernet, modeProfile}
-	g.Set(at, "priority-flow-control on", keep("pfc", pfcFrom))
+	g.Set(at, "priority-flow-control on", setLine("pfc", pfcFrom))
 	g.Neg(at, "priority-flow-control [on]", cli.ClearKey[*exec]("pfc"))
 	g.Set(at, "priority-flow-control priority <n=0-7> <drop=no-drop|drop>", func(x *exec) string {
 		for _, b := range x.Blocks() {
@@ -279,7 +279,7 @@ func (g grammar) qosPort() {
 const maxRate = "1-1000000000"
 
 func (g grammar) shape(modes []string, rank int) {
-	g.Set(modes, "shape rate <n=1-100> percent", keep("shape rate", rank))
-	g.Set(modes, "shape rate <n="+maxRate+"> <unit=kbps|pps>", keep("shape rate", rank))
+	g.Set(modes, "shape rate <n=1-100> percent", setLine("shape rate", rank))
+	g.Set(modes, "shape rate <n="+maxRate+"> <unit=kbps|pps>", setLine("shape rate", rank))
 	g.Neg(modes, "shape rate [<rest=text>]", cli.ClearKey[*exec]("shape rate"))
 }

@@ -13,21 +13,21 @@ const portMode = "switchport default mode"
 // portDefaults adds the block of port defaults and the default port mode.
 func (g grammar) portDefaults() {
 	at := []string{modeGlobal}
-	g.Set(at, portMode+" <mode=access|routed>", keep(portMode, rankPortMode, portMode+" access"))
+	g.Set(at, portMode+" <mode=access|routed>", setLine(portMode, rankPortMode, portMode+" access"))
 	g.Neg(at, portMode+" [<mode=access|routed>]", cli.ClearKey[*exec](portMode))
 	g.block(at, defaultsHead, modeDefaults, rankDefaults, "defaults")
 	in := []string{modeDefaults}
-	g.Set(in, "mtu <n=68-9214>", keep("mtu", 10))
+	g.Set(in, "mtu <n=68-9214>", setLine("mtu", 10))
 	g.Neg(in, "mtu [<n=68-9214>]", cli.ClearKey[*exec]("mtu"))
 	g.block(in, "ethernet", modeEthernetDefaults, 20, "defaults-ethernet")
 	in = []string{modeEthernetDefaults}
-	g.Set(in, "shutdown", keep("shutdown", 10))
-	g.Neg(in, "shutdown", refuseIt("shutdown", 10))
+	g.Set(in, "shutdown", setLine("shutdown", 10))
+	g.Neg(in, "shutdown", setNegated("shutdown", 10))
 }
 
-// usual returns the line that applies to an interface by default, or "" if the default does not
+// defaultLine returns the line that applies to an interface by default, or "" if the default does not
 // depend on other lines.
-func (c *config) usual(b *block, key string) string {
+func (c *config) defaultLine(b *block, key string) string {
 	if !interfaceModes[b.Mode] {
 		return ""
 	}
@@ -57,5 +57,5 @@ func (c *config) lineFor(b *block, key string) string {
 	if l := b.Get(key); l != "" {
 		return l
 	}
-	return c.usual(b, key)
+	return c.defaultLine(b, key)
 }

@@ -128,7 +128,7 @@ func (p *printer) things(b *block) []thing {
 	var out []thing
 	for key, v := range b.Vals {
 		line := v.Plain
-		if usual := p.c.usual(b, key); usual != "" {
+		if usual := p.c.defaultLine(b, key); usual != "" {
 			line = v.Line
 			if line == usual {
 				line = ""
@@ -204,9 +204,9 @@ func (p *printer) defaults(b *block) map[string]thing {
 	switch b.Mode {
 	case modeEthernet:
 		defs = []def{
-			{20, "shutdown", p.c.usual(b, "shutdown")}, {40, "mtu", p.c.usual(b, "mtu")}, {60, "dcbx mode", "no dcbx mode"},
+			{20, "shutdown", p.c.defaultLine(b, "shutdown")}, {40, "mtu", p.c.defaultLine(b, "mtu")}, {60, "dcbx mode", "no dcbx mode"},
 			{70, "flowcontrol send", "no flowcontrol send"}, {71, "flowcontrol receive", "no flowcontrol receive"},
-			{80, "l2 mtu", "no l2 mtu"}, {81, "l2 mru", "no l2 mru"}, {104, "switchport", p.c.usual(b, "switchport")},
+			{80, "l2 mtu", "no l2 mtu"}, {81, "l2 mru", "no l2 mru"}, {104, "switchport", p.c.defaultLine(b, "switchport")},
 			{rankTrust, "qos trust", "default qos trust"}, {rankTrust + 1, "qos cos", "qos cos 0"}, {rankTrust + 2, "qos dscp", "qos dscp 0"},
 			{rankShape, "shape rate", "no shape rate"}, {pfcFrom, "pfc", "no priority-flow-control"},
 			{pfcFrom + 20, wd, wd}, {pfcFrom + 21, "wd action", "no " + wd + " port action"}, {pfcFrom + 22, "wd timer", "no " + wd + " port timer"},

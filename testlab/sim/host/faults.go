@@ -175,8 +175,8 @@ func (h *Host) sudo() Sudo {
 	return h.o.Sudo
 }
 
-// around wraps the streams between a client and the agent.
-func (f *Faults) around(in io.Reader, out io.Writer) (io.Reader, io.Writer) {
+// wrapStreams wraps the streams between a client and the agent.
+func (f *Faults) wrapStreams(in io.Reader, out io.Writer) (io.Reader, io.Writer) {
 	g := &gate{f: f}
 	return gateIn{g, in}, gateOut{g, out}
 }

@@ -76,7 +76,7 @@ func (sh *shell) agent(args []string, s streams) int {
 		fmt.Fprintf(s.err, "error: unknown command %q\n", strings.Join(args, " "))
 		return 2
 	}
-	in, out := sh.host.faults.around(s.in, s.out)
+	in, out := sh.host.faults.wrapStreams(s.in, s.out)
 	if err := agent.Serve(sh.ctx, in, out, sh.host.agentOf(sh.acct)); err != nil {
 		fmt.Fprintf(s.err, "error: %v\n", err)
 		return 1
