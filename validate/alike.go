@@ -67,7 +67,7 @@ func samePort(f *intent.Fabric, a, b *intent.Port) bool {
 		return b.Uplink() && p != nil && q != nil && p.Settings == q.Settings
 	}
 	h, g := f.Host(x.Device), f.Host(y.Device)
-	return !b.Uplink() && h != nil && g != nil && h.PauseResponse == g.PauseResponse && rdma(f, x) == rdma(f, y)
+	return !b.Uplink() && h != nil && g != nil && h.PauseResponse == g.PauseResponse && carriesRDMA(f, x) == carriesRDMA(f, y)
 }
 
 func sameValue[T comparable](a, b intent.Value[T]) bool {
@@ -96,7 +96,7 @@ func intendedOf(ctx context.Context, c *render.Compiler, rendered func(*render.D
 	}
 	clear(results)
 	err := pool.Ordered(ctx, runtime.GOMAXPROCS(0), shared, check, func(r *Result) error {
-		if r.general() {
+		if r.holdsForAlike() {
 			results[r.sw] = r
 			first[r.sw] = r.sw
 		}
@@ -107,15 +107,15 @@ func intendedOf(ctx context.Context, c *render.Compiler, rendered func(*render.D
 	}
 	return pool.Ordered(ctx, runtime.GOMAXPROCS(0), c.Fabric().Switches, func(ctx context.Context, sw *intent.Switch) *Result {
 		if r := results[first[sw]]; r != nil {
-			return r.of(sw)
+			return r.copyFor(sw)
 		}
 		return check(ctx, sw)
 	}, take)
 }
 
-// general reports whether a result holds for every switch that is alike: nothing in it names a
+// holdsForAlike reports whether a result holds for every switch that is alike: nothing in it names a
 // neighbour, or the position of a port or link in the intent.
-func (s *Result) general() bool {
+func (s *Result) holdsForAlike() bool {
 	if len(s.findings.list) == 0 && len(s.traits) == 0 {
 		return true
 	}
@@ -136,8 +136,8 @@ func (s *Result) general() bool {
 		!slices.ContainsFunc(s.traits, func(t trait) bool { return places[t.where] })
 }
 
-// of returns the result for another switch that is alike.
-func (s *Result) of(sw *intent.Switch) *Result {
+// copyFor returns the result for another switch that is alike.
+func (s *Result) copyFor(sw *intent.Switch) *Result {
 	c := *s
 	c.sw = sw
 	c.findings.list = slices.Clone(s.findings.list)

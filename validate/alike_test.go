@@ -53,7 +53,7 @@ func TestAlikeSwitchesAreCheckedOnce(t *testing.T) {
 			d := c.Device(sw)
 			run.Add(Switch(d, d.Desired, Intended, nil))
 		}
-		if err := run.whole(t.Context()); err != nil {
+		if err := run.checkFabric(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(run.Findings(today), got); diff != "" {
@@ -62,7 +62,7 @@ func TestAlikeSwitchesAreCheckedOnce(t *testing.T) {
 		of := alike(c.Fabric())
 		for _, o := range of {
 			d := c.Device(o)
-			if Switch(d, d.Desired, Intended, nil).general() {
+			if Switch(d, d.Desired, Intended, nil).holdsForAlike() {
 				shared++
 			} else {
 				places++

@@ -30,7 +30,7 @@ type Config struct {
 func Alone(cs []Config) []Finding {
 	var out []Finding
 	for i := range cs {
-		r := &aloneRun{c: &cs[i], text: readText(cs[i].Text), seen: map[aloneCause]int{}, half: map[string]bool{}, unpaused: map[string]bool{}, lineSaid: map[aloneCause]bool{}}
+		r := &soloRun{c: &cs[i], text: readText(cs[i].Text), seen: map[aloneCause]int{}, half: map[string]bool{}, unpaused: map[string]bool{}, lineSaid: map[aloneCause]bool{}}
 		r.lines()
 		r.everywhere = ^qos.PrioritySet(0)
 		for _, q := range r.c.Running.Ports {
@@ -45,7 +45,7 @@ func Alone(cs []Config) []Finding {
 		r.account()
 		out = append(out, r.findings()...)
 	}
-	return Sort(append(out, together(cs)...))
+	return Sort(append(out, compareConfigs(cs)...))
 }
 
 // madeAlone lists the checks that [Alone] makes; a line of a configuration may fail other
@@ -57,8 +57,8 @@ var madeAlone = strings.Fields(`CFG-01 CLS-01 CLS-03 CLS-04 CLS-05 CLS-06 CLS-07
 // MadeAlone reports whether [Alone] makes a check.
 func MadeAlone(id string) bool { return slices.Contains(madeAlone, id) }
 
-// aloneRun checks one configuration.
-type aloneRun struct {
+// soloRun checks one configuration.
+type soloRun struct {
 	c    *Config
 	text *configText
 	list []aloneFinding
@@ -86,16 +86,16 @@ type aloneCause struct {
 }
 
 // found adds a finding about an attribute of a port; port is "" for the switch.
-func (r *aloneRun) found(id string, s Severity, port string, attr qos.Attr, what string, args ...any) {
+func (r *soloRun) found(id string, s Severity, port string, attr qos.Attr, what string, args ...any) {
 	r.add(aloneFinding{Finding: Finding{ID: id, Severity: s, What: fmt.Sprintf(what, args...)}, attr: attr}, port)
 }
 
 // foundAt adds a finding about a line.
-func (r *aloneRun) foundAt(id string, s Severity, port string, line int, what string, args ...any) {
+func (r *soloRun) foundAt(id string, s Severity, port string, line int, what string, args ...any) {
 	r.add(aloneFinding{Finding: Finding{ID: id, Severity: s, What: fmt.Sprintf(what, args...)}, line: line}, port)
 }
 
-func (r *aloneRun) add(f aloneFinding, port string) {
+func (r *soloRun) add(f aloneFinding, port string) {
 	check := Lookup(f.ID)
 	check.mayFind(f.Severity)
 	key := aloneCause{f.ID, f.What, f.line}
@@ -138,7 +138,7 @@ func aloneFix(c *Check) string {
 }
 
 // findings returns the findings, each with the place of its first port.
-func (r *aloneRun) findings() []Finding {
+func (r *soloRun) findings() []Finding {
 	out := make([]Finding, 0, len(r.list))
 	for _, f := range r.list {
 		if f.Where = r.where(f.line, first(f.Ports), f.attr); r.text.rows && f.row != "" {
@@ -150,7 +150,7 @@ func (r *aloneRun) findings() []Finding {
 }
 
 // port checks the configuration of a port.
-func (r *aloneRun) port(name string, q *qos.Port) {
+func (r *soloRun) port(name string, q *qos.Port) {
 	pfc := q.PFC.Or(0)
 	for n := range q.Queues {
 		if e := q.Queues[n].ECN.V; upsideDown(e) {
@@ -232,7 +232,7 @@ func reached(m *qos.Maps, tc int) bool {
 func tcOf(m *qos.Maps, dscp int) int { return max(0, int(m.DSCPToTC[dscp])) }
 
 // classification checks which packets are classified into the lossless priorities.
-func (r *aloneRun) classification(name string, m *qos.Maps, pfc qos.PrioritySet) {
+func (r *soloRun) classification(name string, m *qos.Maps, pfc qos.PrioritySet) {
 	for table, id := range map[[2]qos.Table]string{{qos.TCToQueue, qos.PFCToQueue}: "CLS-05", {qos.TCToGroup, qos.PFCToGroup}: "CLS-06"} {
 		a, b := m.Table(table[0]), m.Table(table[1])
 		for _, p := range pfc.List() {
@@ -285,7 +285,7 @@ func (r *aloneRun) classification(name string, m *qos.Maps, pfc qos.PrioritySet)
 }
 
 // curve checks the marking of a lossless queue, and reports whether it found a fault.
-func (r *aloneRun) curve(name string, q *qos.Port, prio, n int) bool {
+func (r *soloRun) curve(name string, q *qos.Port, prio, n int) bool {
 	e := q.Queues[n].ECN.V
 	at := qos.KindECN.At(n)
 	k := &intent.Class{Name: fmt.Sprint(prio)}
@@ -322,7 +322,7 @@ const leastShare = 5
 const manyDSCPs = 16
 
 // served checks the share of the link that a lossless queue gets.
-func (r *aloneRun) served(name string, q *qos.Port, m *qos.Maps, prio, n int) {
+func (r *soloRun) served(name string, q *qos.Port, m *qos.Maps, prio, n int) {
 	s := q.Queues[n].Scheduler
 	if !s.Set || s.V.Strict || s.V.Other != "" {
 		return
@@ -368,7 +368,7 @@ func groupOr(m *qos.Maps, prio int) int {
 }
 
 // withGroup returns the priorities whose groups are not bound to a lossy profile.
-func (r *aloneRun) withGroup(name string, q *qos.Port, pfc qos.PrioritySet) qos.PrioritySet {
+func (r *soloRun) withGroup(name string, q *qos.Port, pfc qos.PrioritySet) qos.PrioritySet {
 	m := r.c.Running.ClassifiedBy(name)
 	for _, p := range pfc.List() {
 		if g := q.Groups[groupOr(m, p)]; g.Buffer.Set && g.Lossless.Set && !g.Lossless.V {
@@ -379,7 +379,7 @@ func (r *aloneRun) withGroup(name string, q *qos.Port, pfc qos.PrioritySet) qos.
 }
 
 // groups checks the priority groups that a configuration binds to a profile.
-func (r *aloneRun) groups(name string, q *qos.Port, pfc qos.PrioritySet) {
+func (r *soloRun) groups(name string, q *qos.Port, pfc qos.PrioritySet) {
 	m := r.c.Running.ClassifiedBy(name)
 	of := [qos.NumPriorities]bool{}
 	has := r.withGroup(name, q, pfc)
@@ -416,7 +416,7 @@ func (r *aloneRun) groups(name string, q *qos.Port, pfc qos.PrioritySet) {
 	}
 }
 
-func (r *aloneRun) watchdog(name string, q *qos.Port, pfc qos.PrioritySet) {
+func (r *soloRun) watchdog(name string, q *qos.Port, pfc qos.PrioritySet) {
 	w, at := q.Watchdog.V, qos.KindWatchdog.Attr()
 	switch {
 	case !q.Watchdog.Set:
@@ -435,7 +435,7 @@ func (r *aloneRun) watchdog(name string, q *qos.Port, pfc qos.PrioritySet) {
 }
 
 // bundles compares the members of each aggregate that carries lossless traffic.
-func (r *aloneRun) bundles() {
+func (r *soloRun) bundles() {
 	firsts := map[string]*qos.Port{}
 	for _, name := range natural.Keys(r.c.Running.Ports) {
 		q := r.c.Running.Ports[name]
@@ -466,7 +466,7 @@ func fieldNames(fields []qos.Attr) string {
 
 // account adds findings for lines that fail a check by themselves, and counts the lines that
 // are not understood.
-func (r *aloneRun) account() {
+func (r *soloRun) account() {
 	unknown, at := 0, ""
 	for i := range r.c.Account {
 		l := &r.c.Account[i]
@@ -511,7 +511,7 @@ func halfOfWatchdog(l *render.Line) bool {
 var halves = map[string]string{"PFC-03": "PFC-15", "PFC-04": "CFG-01", "PFC-07": "PFC-15", "WD-01": "WD-06", "WD-03": "WD-06"}
 
 // fails adds a finding for a line that fails a check by itself, unless there is one already.
-func (r *aloneRun) fails(check *Check, l *render.Line) {
+func (r *soloRun) fails(check *Check, l *render.Line) {
 	port := strings.TrimPrefix(l.Where, "interface ")
 	if l.No == 0 {
 		_, port, _ = strings.Cut(l.Where, "|")

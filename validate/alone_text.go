@@ -98,14 +98,14 @@ var (
 
 // where returns the place of a line. If line is 0, it returns the place where an attribute of a
 // port is set: the line known to set it, otherwise a line about it, otherwise the interface.
-func (r *aloneRun) where(line int, port string, attr qos.Attr) string {
+func (r *soloRun) where(line int, port string, attr qos.Attr) string {
 	if l := r.setter(port, attr); line == 0 && l != nil {
 		if l.No == 0 {
 			return r.c.File + " " + printable(l.Where)
 		}
 		line = l.No
 		if word := says[attr.Kind]; word != nil && !word.MatchString(l.Text) {
-			line = cmp.Or(r.text.word(port, attr), line) // the line attaches a policy that sets it
+			line = cmp.Or(r.text.lineAbout(port, attr), line) // the line attaches a policy that sets it
 		}
 	}
 	table := tables[attr.Kind]
@@ -120,7 +120,7 @@ func (r *aloneRun) where(line int, port string, attr qos.Attr) string {
 		}
 		return r.c.File + " " + printable(key)
 	default:
-		line = r.text.line(port, attr)
+		line = r.text.lineOf(port, attr)
 	}
 	if line == 0 {
 		return r.c.File
@@ -130,7 +130,7 @@ func (r *aloneRun) where(line int, port string, attr qos.Attr) string {
 
 // setter returns the line of the account that sets an attribute of a port; nil if none is
 // known.
-func (r *aloneRun) setter(port string, attr qos.Attr) *render.Line {
+func (r *soloRun) setter(port string, attr qos.Attr) *render.Line {
 	if attr == (qos.Attr{}) {
 		return nil
 	}
@@ -152,18 +152,18 @@ func (r *aloneRun) setter(port string, attr qos.Attr) *render.Line {
 	return out
 }
 
-// line returns the line about an attribute of a port, or the first line of its interface; 0 if
+// lineOf returns the line about an attribute of a port, or the first line of its interface; 0 if
 // there is neither.
-func (t *configText) line(port string, attr qos.Attr) int {
-	line := t.word(port, attr)
+func (t *configText) lineOf(port string, attr qos.Attr) int {
+	line := t.lineAbout(port, attr)
 	if own := t.blocks["interface "+port]; line == 0 && len(own) > 0 {
 		line = own[0].no
 	}
 	return line
 }
 
-// word returns the line about an attribute of a port; 0 if there is none.
-func (t *configText) word(port string, attr qos.Attr) int {
+// lineAbout returns the line about an attribute of a port; 0 if there is none.
+func (t *configText) lineAbout(port string, attr qos.Attr) int {
 	word := says[attr.Kind]
 	if word == nil {
 		return 0
@@ -197,7 +197,7 @@ var (
 
 // lines finds faults that only the text shows: policies attached nowhere, and half of a setting
 // that needs two lines.
-func (r *aloneRun) lines() {
+func (r *soloRun) lines() {
 	if r.text.rows {
 		return
 	}
@@ -227,7 +227,7 @@ func (r *aloneRun) lines() {
 }
 
 // marks finds lines that mark packets of a class with a DSCP of another class.
-func (r *aloneRun) marks(m *qos.Maps) {
+func (r *soloRun) marks(m *qos.Maps) {
 	for _, header := range r.text.order {
 		w := marking.FindStringSubmatch(header)
 		if w == nil {
@@ -242,7 +242,7 @@ func (r *aloneRun) marks(m *qos.Maps) {
 }
 
 // halfOfPFC says why a port with PFC lines pauses nothing.
-func (r *aloneRun) halfOfPFC(port string) {
+func (r *soloRun) halfOfPFC(port string) {
 	var on, paused, network *textLine
 	for _, l := range r.text.ofPort(port) {
 		switch {
@@ -286,7 +286,7 @@ func (r *aloneRun) halfOfPFC(port string) {
 
 // missing returns a network-qos policy that system qos attaches but the text does not contain;
 // "" if there is none.
-func (r *aloneRun) missing() string {
+func (r *soloRun) missing() string {
 	for _, l := range r.text.blocks["system qos"] {
 		m := attaches.FindStringSubmatch(l.text)
 		if m != nil && strings.Contains(l.text, "type network-qos") && r.text.blocks["policy-map type network-qos "+m[1]] == nil {
@@ -297,7 +297,7 @@ func (r *aloneRun) missing() string {
 }
 
 // negotiated finds a system policy that pauses a class while no port configures PFC.
-func (r *aloneRun) negotiated(at textLine, policy string) {
+func (r *soloRun) negotiated(at textLine, policy string) {
 	stated := func(h string) bool {
 		return slices.ContainsFunc(r.text.blocks[h], func(l textLine) bool { return strings.HasPrefix(l.text, "priority-flow-control ") })
 	}
@@ -307,9 +307,9 @@ func (r *aloneRun) negotiated(at textLine, policy string) {
 	}
 }
 
-// together compares configurations with each other. They do not say which ports are linked, so
+// compareConfigs compares configurations with each other. They do not say which ports are linked, so
 // values are compared across all ports with PFC.
-func together(cs []Config) []Finding {
+func compareConfigs(cs []Config) []Finding {
 	var out []Finding
 	compare := func(id string, s Severity, what string, attr qos.Attr, value func(*qos.Device, *qos.Port) string) {
 		var values ordered.Groups[string, string]
@@ -322,7 +322,7 @@ func together(cs []Config) []Finding {
 				}
 				if v := value(cs[i].Running, q); v != "" && at[cs[i].Name+v] == "" {
 					values.Add(v, cs[i].Name)
-					at[cs[i].Name+v] = (&aloneRun{c: &cs[i], text: readText(cs[i].Text)}).where(0, name, attr)
+					at[cs[i].Name+v] = (&soloRun{c: &cs[i], text: readText(cs[i].Text)}).where(0, name, attr)
 				}
 			}
 		}

@@ -58,9 +58,9 @@ func (n *portNames) key() string {
 	return fmt.Sprintf("%q %q %t %q %q", n.os, n.model, n.all, n.ports, n.aliases)
 }
 
-// called returns the ports with an alias: as the switch shows it, or for ports without one as
+// portsOfAlias returns the ports with an alias: as the switch shows it, or for ports without one as
 // the model has it.
-func (n *portNames) called(alias string) []string {
+func (n *portNames) portsOfAlias(alias string) []string {
 	n.once.Do(func() {
 		n.byAlias = map[string][]string{}
 		unnamed := map[string]bool{}
@@ -82,14 +82,14 @@ func (n *portNames) called(alias string) []string {
 	return n.byAlias[alias]
 }
 
-// another says with which severity a name reported by LLDP means a different port of the
+// namesOtherPort says with which severity a name reported by LLDP means a different port of the
 // switch; "" if it may mean port. The alias of one port may be the name of another, and a name
 // that the switch does not have may mean any port, unless it has the form of port names.
-func (n *portNames) another(port, given string) Severity {
+func (n *portNames) namesOtherPort(port, given string) Severity {
 	if derive.SamePort(port, given) {
 		return ""
 	}
-	called := n.called(given)
+	called := n.portsOfAlias(given)
 	switch {
 	case slices.Contains(called, port):
 		return ""
@@ -112,7 +112,7 @@ func (r *Run) cabling() {
 			continue
 		}
 		for i, p := range kept.sw.Ports {
-			seen, severity := r.elsewhere(p, kept.neighbors[i])
+			seen, severity := r.wrongNeighbor(p, kept.neighbors[i])
 			if seen == "" {
 				continue
 			}
@@ -126,9 +126,9 @@ func (r *Run) cabling() {
 	}
 }
 
-// elsewhere returns the neighbour that LLDP shows on a port if it is not the other end of the
+// wrongNeighbor returns the neighbour that LLDP shows on a port if it is not the other end of the
 // link, with the severity; "" if they match.
-func (r *Run) elsewhere(p *intent.Port, n qos.Neighbor) (seen string, s Severity) {
+func (r *Run) wrongNeighbor(p *intent.Port, n qos.Neighbor) (seen string, s Severity) {
 	peer, linked := p.Peer()
 	if !linked || n == (qos.Neighbor{}) {
 		return "", ""
@@ -145,7 +145,7 @@ func (r *Run) elsewhere(p *intent.Port, n qos.Neighbor) (seen string, s Severity
 	case !same:
 		s = Warning
 	case f.Switch(peer.Device) != nil:
-		s = r.namesOf(f.Switch(peer.Device)).another(peer.Port, n.Port)
+		s = r.namesOf(f.Switch(peer.Device)).namesOtherPort(peer.Port, n.Port)
 	default:
 		s = otherNIC(f.Host(peer.Device), peer.Port, n.Port)
 	}
@@ -158,7 +158,7 @@ func (r *Run) elsewhere(p *intent.Port, n qos.Neighbor) (seen string, s Severity
 // namesOf returns the port names of a switch: of its running state if it was read, otherwise
 // the ports that the intent names.
 func (r *Run) namesOf(sw *intent.Switch) *portNames {
-	kept := r.of(sw)
+	kept := r.deviceOf(sw)
 	if kept.names == nil {
 		all := make(map[string]bool, len(sw.Ports))
 		for _, p := range sw.Ports {

@@ -34,13 +34,13 @@ type Check struct {
 	// If it lacks something, they do not run, and a finding says so.
 	needs func(*deviceRun) *lack
 
-	fabric func(*fabricRun) // runs once, over the whole intent
-	runs   bool             // fabric also runs over the running state
-	plans  bool             // device also runs over the result of a plan
-	device func(*deviceRun) // runs on each switch, as intended, saved or running
-	state  func(*deviceRun) // runs on each switch whose running state was read
-	link   func(*linkRun)   // runs on each link whose ends are both known
-	odd    func(*oddRun)    // runs on the members of a group that differ from most of it
+	fabric   func(*fabricRun)  // runs once, over the whole intent
+	runs     bool              // fabric also runs over the running state
+	plans    bool              // device also runs over the result of a plan
+	device   func(*deviceRun)  // runs on each switch, as intended, saved or running
+	state    func(*deviceRun)  // runs on each switch whose running state was read
+	link     func(*linkRun)    // runs on each link whose ends are both known
+	outliers func(*outlierRun) // runs on the members of a group that differ from most of it
 }
 
 // lack says why checks of a switch cannot be made.

@@ -87,7 +87,7 @@ var bufferChecks = []Check{
 		Why:     "the switch pauses long before others, or before it marks",
 		Fix:     "give the role one buffers.alpha",
 		Sources: []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 6.2"},
-		device:  alphas, odd: otherAlpha, plans: true,
+		device:  alphas, outliers: otherAlpha, plans: true,
 	},
 	{
 		ID: "BUF-10", Title: "a lossless priority group pauses after a few packets",
@@ -95,7 +95,7 @@ var bufferChecks = []Check{
 		Rules:    always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:   "with as many senders as the intent's fan-in, the port pauses all the time",
 		Fix:   "raise buffers.alpha, or lower the fan-in",
-		needs: poolsKnown, device: eachLossless(pressed), plans: true,
+		needs: poolsKnown, device: eachLossless(checkPressure), plans: true,
 	},
 	{
 		ID: "BUF-11", Title: "lossy traffic may use up the buffer pool of lossless priority groups, or has next to none",
@@ -244,7 +244,7 @@ func largePools(r *deviceRun) {
 		usual, _ := r.usualPool(name)
 		if pool.Size > memory+memory/4 && pool.Size > usual.Size {
 			one = true
-			f.What = fmt.Sprintf("pool %s has %s, and the packet memory %s is %s", printable(name), about(pool.Size), whose, about(memory))
+			f.What = fmt.Sprintf("pool %s has %s, and the packet memory %s is %s", printable(name), roundSize(pool.Size), whose, roundSize(memory))
 			r.found(f, "")
 		}
 		if !pool.Egress && pool.Size > 0 { // egress pools count the same memory again
@@ -254,7 +254,7 @@ func largePools(r *deviceRun) {
 		}
 	}
 	if !one && len(ingress) > 1 && sum > memory+memory/4 && sum > usually {
-		f.What, f.Fix = fmt.Sprintf("pools %s together have %s, and the packet memory %s is %s", strings.Join(ingress, ", "), about(sum), whose, about(memory)), "set the pools to the sizes of the platform's template"
+		f.What, f.Fix = fmt.Sprintf("pools %s together have %s, and the packet memory %s is %s", strings.Join(ingress, ", "), roundSize(sum), whose, roundSize(memory)), "set the pools to the sizes of the platform's template"
 		r.found(f, "")
 	}
 }
@@ -310,7 +310,7 @@ func plausibleRows(r *deviceRun) {
 	for _, f := range headroom.Falls(rows) {
 		for _, p := range uses[f.Row] {
 			attrs := losslessHeadroom(r, p)
-			if len(attrs) > 0 && r.out.said(p.Name, attrs[0]) {
+			if len(attrs) > 0 && r.out.isReported(p.Name, attrs[0]) {
 				continue // BUF-01
 			}
 			r.found(Finding{Severity: Warning, Where: p.Cable.From.String(),

@@ -18,7 +18,7 @@ var classChecks = []Check{
 		Rules: []Rule{{Error, "by the intent"}, {Warning, "between configurations without an intent"}}, Scope: ScopeFabric, Reads: ReadsRunning,
 		Why:    "the class changes in the middle of a path, and lossless forwarding ends there",
 		Fix:    "give the DSCP one class everywhere: apply the intent",
-		device: observed(eachPort(classOfDSCP)), odd: otherClass,
+		device: observed(eachPort(classOfDSCP)), outliers: otherClass,
 	},
 	{
 		ID: "CLS-02", Title: "a DSCP of a lossless class is mapped to a lossy one",
@@ -203,8 +203,8 @@ func (r *deviceRun) overlay(name string, o qos.Overlay, p *intent.Port) {
 	}
 }
 
-// dscpMoves holds the differences between a running DSCP map and the intended one.
-type dscpMoves struct {
+// dscpDrift holds the differences between a running DSCP map and the intended one.
+type dscpDrift struct {
 	lost, foreign []int // DSCPs that left or entered lossless classes
 	paused        []int // DSCPs of notifications that are in a lossless class
 	others        bool  // DSCPs that no class names moved between lossy classes
@@ -215,19 +215,19 @@ type dscpMoves struct {
 // on systems without a trust mode.
 func trustOf(p *intent.Port, q *qos.Port) qos.Trust { return q.Trust.Or(p.Settings.Trust.V) }
 
-// moves compares the map of a port with the intended one: which DSCPs of lossless classes are
+// dscpDriftOf compares the map of a port with the intended one: which DSCPs of lossless classes are
 // in a lossy class, and which foreign DSCPs are in a lossless one. Any other DSCP that moved
 // belongs to a class that names it, which is CLS-01, or to none.
-func (r *deviceRun) moves(p *intent.Port) dscpMoves {
+func (r *deviceRun) dscpDriftOf(p *intent.Port) dscpDrift {
 	have, want := r.cfg.ClassifiedBy(p.Name), r.d.Desired.MapsOf(p.Name)
 	if have == nil || want == nil || have == want {
-		return dscpMoves{}
+		return dscpDrift{}
 	}
-	return cached(&r.memo.moves, movesKey{have, want, p.Settings}, func() dscpMoves { return movesOf(have, want, p.Settings) })
+	return cached(&r.memo.moves, movesKey{have, want, p.Settings}, func() dscpDrift { return findDSCPDrift(have, want, p.Settings) })
 }
 
-func movesOf(have, want *qos.Maps, s *intent.Settings) dscpMoves {
-	out := dscpMoves{tc: map[int]int8{}}
+func findDSCPDrift(have, want *qos.Maps, s *intent.Settings) dscpDrift {
+	out := dscpDrift{tc: map[int]int8{}}
 	lossless := s.Lossless()
 	cnp, _ := notificationsOf(s)
 	named := map[int]bool{}
@@ -260,7 +260,7 @@ func movesOf(have, want *qos.Maps, s *intent.Settings) dscpMoves {
 
 // fields returns the fields that findings about a DSCP map explain, if they explain all its
 // differences.
-func (m dscpMoves) fields() []qos.Attr {
+func (m dscpDrift) fields() []qos.Attr {
 	if m.others {
 		return nil
 	}
@@ -273,7 +273,7 @@ func classOfDSCP(r *deviceRun, p *intent.Port, q *qos.Port) {
 	if m == nil || trustOf(p, q) != qos.TrustDSCP {
 		return // the port does not classify by DSCP: CLS-04 and CLS-14
 	}
-	moved := r.moves(p)
+	moved := r.dscpDriftOf(p)
 	for _, k := range p.Settings.Classes {
 		if k.Rest {
 			continue
@@ -286,7 +286,7 @@ func classOfDSCP(r *deviceRun, p *intent.Port, q *qos.Port) {
 	}
 }
 
-func otherClass(o *oddRun) {
+func otherClass(o *outlierRun) {
 	have := "traffic class " + o.value
 	if o.value == strconv.Itoa(qos.Unmapped) {
 		have = "no class"
@@ -296,13 +296,13 @@ func otherClass(o *oddRun) {
 }
 
 func losslessInLossy(r *deviceRun, p *intent.Port, q *qos.Port) {
-	m := r.moves(p)
+	m := r.dscpDriftOf(p)
 	for _, d := range m.lost {
 		where := "traffic class " + strconv.Itoa(int(m.tc[d]))
 		if m.tc[d] < 0 {
 			where = "the default class"
 		}
-		f, class := Finding{Severity: Error, Fix: r.cure(p.Name, dscpField)}, "none"
+		f, class := Finding{Severity: Error, Fix: r.cureOf(p.Name, dscpField)}, "none"
 		if k := classOf(p.Settings, d); k != nil {
 			f.Where, class = k.DSCP.From.String(), k.Name
 		}
@@ -314,7 +314,7 @@ func losslessInLossy(r *deviceRun, p *intent.Port, q *qos.Port) {
 		r.found(f, p.Name, m.fields()...)
 	}
 	if len(m.lost) > 0 && !m.others {
-		r.out.explain("", globalDSCP)
+		r.out.markReported("", globalDSCP)
 	}
 }
 
@@ -328,11 +328,11 @@ func foreignInLossless(r *deviceRun, p *intent.Port, _ *qos.Port) {
 		}
 		return
 	}
-	if m := r.moves(p); len(m.foreign) > 0 {
+	if m := r.dscpDriftOf(p); len(m.foreign) > 0 {
 		r.found(Finding{Severity: Warning, What: fmt.Sprintf("DSCP %s is mapped to a lossless class, but not by the intent", qos.FoldInts(m.foreign)), Fix: "apply the intent"},
 			p.Name, m.fields()...)
 		if !m.others {
-			r.out.explain("", globalDSCP)
+			r.out.markReported("", globalDSCP)
 		}
 	}
 }

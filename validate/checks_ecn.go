@@ -31,7 +31,7 @@ var ecnChecks = []Check{
 		Why:     "pause stops senders before marks can slow them down, and pause spreads",
 		Fix:     "lower the thresholds, or raise alpha; 'ecn: auto' picks thresholds that hold",
 		Sources: []string{"DCQCN, SIGCOMM 2015, section 4"},
-		device:  eachLossless(pressed),
+		device:  eachLossless(checkPressure),
 	},
 	{
 		ID: "ECN-04", Title: "the upper ECN threshold is never reached",
@@ -39,14 +39,14 @@ var ecnChecks = []Check{
 		Rules:    driftIsError, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:    "the queue cannot grow that long, so full marking never happens",
 		Fix:    "set max below the most that one queue can hold",
-		device: eachLossless(pressed),
+		device: eachLossless(checkPressure),
 	},
 	{
 		ID: "ECN-05", Title: "ECN thresholds differ within a role",
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
 		Why:    "flows through one switch slow down before flows through another",
 		Fix:    "give the role one curve",
-		device: eachLossless(curves), odd: otherCurve,
+		device: eachLossless(curves), outliers: otherCurve,
 	},
 	{
 		ID: "ECN-06", Title: "an ECN threshold does not fit the speed",
@@ -54,7 +54,7 @@ var ecnChecks = []Check{
 		Rules:    driftIsError, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:    "thresholds copied from another speed mark too early or too late",
 		Fix:    "scale the thresholds with the speed, or write 'ecn: auto'",
-		device: eachClass(pressed),
+		device: eachClass(checkPressure),
 	},
 	{
 		ID: "ECN-07", Title: "a curve has the intended thresholds but a different marking probability",
@@ -104,14 +104,14 @@ var ecnChecks = []Check{
 // error if the switch differs from the intent.
 var driftIsError = []Rule{{Error, "where the intent says otherwise"}, {Warning, "by the intent"}}
 
-// look checks the curve of a class and returns a finding, or nil.
-type look func(r *deviceRun, k *intent.Class, e, want qos.ECN) *Finding
+// curveCheck checks the curve of a class and returns a finding, or nil.
+type curveCheck func(r *deviceRun, k *intent.Class, e, want qos.ECN) *Finding
 
 // losslessQueues checks the curve of each lossless class.
-func losslessQueues(look look) func(*deviceRun) { return queuesOf(eachLossless, look) }
+func losslessQueues(look curveCheck) func(*deviceRun) { return queuesOf(eachLossless, look) }
 
 // queuesOf checks the curve of each class that each selects.
-func queuesOf(each func(classCheck) func(*deviceRun), look look) func(*deviceRun) {
+func queuesOf(each func(classCheck) func(*deviceRun), look curveCheck) func(*deviceRun) {
 	return each(func(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
 		e := q.Queues[k.Queue.V].ECN
 		kept := k.ECN.Mode.V == intent.ECNKeep
@@ -219,8 +219,8 @@ func otherProbability(_ *deviceRun, k *intent.Class, e, want qos.ECN) *Finding {
 		k.Name, 100*have.At(queue), units.Bytes(queue), 100*should.At(queue), 100*by)}
 }
 
-// strange reports whether another check has a finding on a curve.
-func strange(r *deviceRun, k *intent.Class, e, want qos.ECN) bool {
+// isReportedElsewhere reports whether another check has a finding on a curve.
+func isReportedElsewhere(r *deviceRun, k *intent.Class, e, want qos.ECN) bool {
 	for _, look := range []func(*deviceRun, *intent.Class, qos.ECN, qos.ECN) *Finding{oddCurve, averaged, unitless, otherProbability} {
 		if look(r, k, e, want) != nil {
 			return true
@@ -233,7 +233,7 @@ func strange(r *deviceRun, k *intent.Class, e, want qos.ECN) bool {
 // are only compared with stated ones.
 func curves(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
 	e, want := q.Queues[k.Queue.V].ECN, r.d.Desired.Ports[p.Name].Queues[k.Queue.V].ECN.V
-	if k.ECN.Mode.V == intent.ECNOff || !e.Set || !e.V.Enabled || strange(r, k, e.V, want) {
+	if k.ECN.Mode.V == intent.ECNOff || !e.Set || !e.V.Enabled || isReportedElsewhere(r, k, e.V, want) {
 		return
 	}
 	if e.V.Same(want) {
@@ -248,7 +248,7 @@ func curves(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
 		func(s *intent.Settings) intent.Origin { return s.Class(k.Name).ECN.Probability.From })
 }
 
-func otherCurve(o *oddRun) {
+func otherCurve(o *outlierRun) {
 	var fields []qos.Attr
 	for n := range qos.NumPriorities {
 		fields = append(fields, qos.KindECN.At(n))

@@ -19,7 +19,7 @@ var forwardingChecks = []Check{
 		ID: "TRM-02", Title: "trimmed packets leave with a different DSCP than on other switches",
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent,
 		Why: "receivers recognise trimmed packets by one DSCP", Fix: "state one trimming.dscp in the whole fabric",
-		device: intended(trimmedDSCP), odd: otherTrimmedDSCP,
+		device: intended(trimmedDSCP), outliers: otherTrimmedDSCP,
 	},
 	{
 		ID: "LB-01", Title: "load balancing contradicts itself, or reorders RDMA",
@@ -27,7 +27,7 @@ var forwardingChecks = []Check{
 		Scope: ScopeFabric, Reads: ReadsIntent,
 		Why:    "a NIC treats out-of-order packets as lost, unless it is set to accept them",
 		Fix:    "use one mode on all switches of a role; with mode: packet, set the NICs to accept packets out of order",
-		device: intended(balancing), odd: otherBalancing,
+		device: intended(balancing), outliers: otherBalancing,
 	},
 }
 
@@ -67,7 +67,7 @@ func trimmedDSCP(r *deviceRun) {
 	}
 }
 
-func otherTrimmedDSCP(o *oddRun) {
+func otherTrimmedDSCP(o *outlierRun) {
 	o.found(Finding{Severity: Warning, What: fmt.Sprintf("trimmed packets leave with DSCP %s, on %d of %d switches with %s", o.value, o.share, o.of, o.usual)})
 }
 
@@ -90,6 +90,6 @@ func balancing(r *deviceRun) {
 	}
 }
 
-func otherBalancing(o *oddRun) {
+func otherBalancing(o *outlierRun) {
 	o.found(Finding{Severity: Warning, What: fmt.Sprintf("load balancing is by %s, on %d of %d switches (%s) by %s", o.value, o.share, o.of, o.group, o.usual)})
 }

@@ -240,13 +240,13 @@ var gateSeverity = map[gate.Verdict]Severity{gate.Fail: Error, gate.Inconclusive
 func Counted(sw *intent.Switch, d gate.Device, s gate.Sample) []Finding {
 	var c collector
 	for _, f := range gate.Before(d, s) {
-		c.add(found(f, sw.Pos.String()), f.Port)
+		c.add(findingOf(f, sw.Pos.String()), f.Port)
 	}
 	return c.list
 }
 
-// found converts a finding of the gate; where is the position of the device in the intent.
-func found(f gate.Finding, where string) Finding {
+// findingOf converts a finding of the gate; where is the position of the device in the intent.
+func findingOf(f gate.Finding, where string) Finding {
 	return Finding{ID: f.ID, Severity: gateSeverity[f.Means], Device: f.Device, What: f.What, Fix: f.Fix, Where: where}
 }
 
@@ -254,7 +254,7 @@ func found(f gate.Finding, where string) Finding {
 func (r *Run) Gate(res *gate.Result) {
 	var c collector
 	for _, f := range res.Findings {
-		one := found(f, r.placeOf(f.Device))
+		one := findingOf(f, r.placeOf(f.Device))
 		if f.Means == gate.Inconclusive {
 			one.Unchecked, one.Because = "losses in the window", "not enough was counted"
 		}

@@ -23,7 +23,7 @@ func headroomRowMissing(r *deviceRun) {
 		}
 	}
 	if l := rowsKnown(r); l != nil {
-		r.misses(*l, true)
+		r.addLack(*l, true)
 		return
 	}
 	m := r.memory
@@ -42,7 +42,7 @@ func headroomRowMissing(r *deviceRun) {
 		}
 		_, own, ok := m.Row(p)
 		switch {
-		case r.source != Intended && (q.Cable.Set && q.Cable.V == 0 || !q.Cable.Set && r.looksUp()):
+		case r.source != Intended && (q.Cable.Set && q.Cable.V == 0 || !q.Cable.Set && r.looksUpHeadroom()):
 			what := "the switch has no cable length for the port"
 			if q.Cable.Set {
 				what = "the switch has a cable length of 0m for the port"
@@ -76,9 +76,9 @@ func headroomRowMissing(r *deviceRun) {
 	}
 }
 
-// looksUp reports whether the switch looks up headroom by cable length, as any of its ports
+// looksUpHeadroom reports whether the switch looks up headroom by cable length, as any of its ports
 // does by the intent.
-func (r *deviceRun) looksUp() bool {
+func (r *deviceRun) looksUpHeadroom() bool {
 	for _, q := range r.d.Desired.Ports {
 		for g := range q.Groups {
 			if q.Groups[g].DerivedFrom.Set {
@@ -103,11 +103,11 @@ func headroomOfPorts(r *deviceRun) {
 	for _, p := range losslessPorts(r) {
 		h := r.memory.Headroom(p)
 		xoff, ok := h.XOFF()
-		if r.d.Model == nil || h.Unpublished || r.d.Desired.Platform.DynamicBuffers && !r.admits(p) {
+		if r.d.Model == nil || h.Unpublished || r.d.Desired.Platform.DynamicBuffers && !r.knowsHeadroomLimit(p) {
 			r.tooLong(p, h.Floor)
 		}
 		if l := rowsKnown(r); l != nil {
-			r.misses(*l, true)
+			r.addLack(*l, true)
 		}
 		if !ok {
 			continue // CAT-01 or BUF-03
@@ -129,9 +129,9 @@ func headroomOfPorts(r *deviceRun) {
 	}
 }
 
-// admits reports whether the switch's limit of headroom for a port is known. Without a limit it
+// knowsHeadroomLimit reports whether the switch's limit of headroom for a port is known. Without a limit it
 // may compute more than it has.
-func (r *deviceRun) admits(p *intent.Port) bool {
+func (r *deviceRun) knowsHeadroomLimit(p *intent.Port) bool {
 	a, err := r.memory.Admission(p)
 	return err == nil && a.MaxShared > 0
 }
@@ -193,10 +193,10 @@ func (r *deviceRun) belowModel(p *intent.Port, xoff int64, model *headroom.Resul
 // is public (sonic-buildimage: 96 to 384 B).
 const largestCell = 512
 
-// limited finds a lossless port whose switch configures less headroom than the floor of the
+// headroomBelowFloor finds a lossless port whose switch configures less headroom than the floor of the
 // cable. No public source says whether the limit is per port or per group; a group cannot have
 // more in either case.
-func (r *deviceRun) limited(p *intent.Port, q *qos.Port) {
+func (r *deviceRun) headroomBelowFloor(p *intent.Port, q *qos.Port) {
 	if r.lossless(p.Settings)&q.PFC.Or(0) == 0 {
 		return
 	}
@@ -234,7 +234,7 @@ func headroomInUse(r *deviceRun) {
 		if r.source == Running && r.lossless(p.Settings)&q.PFC.Or(0) != 0 && !showsHeadroom(q) {
 			r.headroomNotShown(p, notMade)
 		}
-		r.limited(p, q)
+		r.headroomBelowFloor(p, q)
 		for g := range q.Groups {
 			h := q.Groups[g].Headroom
 			if !q.Groups[g].Lossless.V || !h.Set {
@@ -267,7 +267,7 @@ func (r *deviceRun) headroomNotShown(p *intent.Port, notMade []string) {
 	xoff, ok := h.XOFF()
 	switch {
 	case ok && xoff >= h.Floor:
-		if h.Computed != nil && !r.admits(p) {
+		if h.Computed != nil && !r.knowsHeadroomLimit(p) {
 			r.tooLong(p, h.Floor)
 		}
 	case ok:

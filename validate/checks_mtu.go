@@ -59,11 +59,11 @@ func sendersOf(f *intent.Fabric) senders {
 	return s
 }
 
-// need returns the size of the IP packet with a full RDMA payload, in bytes.
-func (s senders) need() int { return s.payload + intent.RDMAOverhead }
+// largestPacket returns the size of the IP packet with a full RDMA payload, in bytes.
+func (s senders) largestPacket() int { return s.payload + intent.RDMAOverhead }
 
-// mtuSaid reports whether MTU-05 explains why the end with the smaller MTU has it.
-func (r *linkRun) mtuSaid() bool {
+// isMTUExplained reports whether MTU-05 explains why the end with the smaller MTU has it.
+func (r *linkRun) isMTUExplained() bool {
 	return r.a.mtuSaid && r.a.MTU <= r.b.MTU || r.b.mtuSaid && r.b.MTU <= r.a.MTU
 }
 
@@ -71,8 +71,8 @@ func mtuOfEnds(r *linkRun) {
 	a, b := r.a.MTU, r.b.MTU
 	sent := r.run.senders
 	switch {
-	case r.mtuSaid():
-	case a == b || a == 0 || b == 0 || min(a, b) < sent.need(): // MTU-02 reports that
+	case r.isMTUExplained():
+	case a == b || a == 0 || b == 0 || min(a, b) < sent.largestPacket(): // MTU-02 reports that
 	case min(a, b) < sent.packet:
 		r.found(Error, r.fixOf(qos.KindMTU.Attr()), "its MTU is %v B, that of %v is %v B", a, b, qos.KindMTU.Attr())
 	default:
@@ -82,14 +82,14 @@ func mtuOfEnds(r *linkRun) {
 
 func mtuOfRDMA(r *linkRun) {
 	a, b := r.a.MTU, r.b.MTU
-	if need := r.run.senders.need(); a > 0 && b > 0 && min(a, b) < need && !r.mtuSaid() {
+	if need := r.run.senders.largestPacket(); a > 0 && b > 0 && min(a, b) < need && !r.isMTUExplained() {
 		r.found(Error, r.fixOf(qos.KindMTU.Attr()), fmt.Sprintf("an RDMA packet of %d B has %d B with its headers; the port carries %%v B, %%v %%v B", r.run.senders.payload, need), a, b, qos.KindMTU.Attr())
 	}
 }
 
 func mtuTowardsHost(r *deviceRun, p *intent.Port, q *qos.Port) {
 	peer, linked := p.Peer()
-	if !linked || p.Uplink() || !q.MTU.Set || q.MTU.V >= p.Settings.MTU.Host.V || r.cure(p.Name, qos.KindMTU.Attr()) != "" {
+	if !linked || p.Uplink() || !q.MTU.Set || q.MTU.V >= p.Settings.MTU.Host.V || r.cureOf(p.Name, qos.KindMTU.Attr()) != "" {
 		return
 	}
 	fix := "raise mtu.fabric in the intent, or lower mtu.host"

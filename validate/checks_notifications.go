@@ -92,14 +92,14 @@ func notificationsPaused(r *deviceRun) {
 		return
 	}
 	for p := range r.ports() {
-		m := r.moves(p)
+		m := r.dscpDriftOf(p)
 		for _, d := range m.paused {
 			k, _ := notificationsOf(p.Settings)
 			r.found(Finding{Severity: Error, Where: k.DSCP.From.String(), Fix: applyIntent,
 				What: fmt.Sprintf("DSCP %d of congestion notifications, class %s, is in traffic class %d, which is lossless", d, k.Name, m.tc[d])}, p.Name, m.fields()...)
 		}
 		if len(m.paused) > 0 && !m.others {
-			r.out.explain("", globalDSCP)
+			r.out.markReported("", globalDSCP)
 		}
 	}
 }

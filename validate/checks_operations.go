@@ -68,7 +68,7 @@ var operationChecks = []Check{
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
 		Why:    "the same configuration may behave differently",
 		Fix:    "run one release on all switches of the role",
-		device: releases, odd: otherRelease,
+		device: releases, outliers: otherRelease,
 	},
 	{
 		ID: "READ", Title: "a device, or a value of it, could not be read",
@@ -304,6 +304,6 @@ func releases(r *deviceRun) {
 	}
 }
 
-func otherRelease(o *oddRun) {
+func otherRelease(o *outlierRun) {
 	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the release is %s, that of %d of %d switches (%s) is %s", printable(o.value), o.share, o.of, o.group, printable(o.usual))})
 }

@@ -103,7 +103,7 @@ var pfcChecks = []Check{
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent,
 		Why:    "RDMA loses packets under load, and NICs whose congestion control does not expect that become slow",
 		Fix:    "set mode: lossy for the class of RDMA if that is intended, or lossless: true",
-		fabric: lossyUnsaid,
+		fabric: lossyWithoutMode,
 	},
 }
 
@@ -123,7 +123,7 @@ func pfcTowardsHost(r *deviceRun, p *intent.Port, q *qos.Port) {
 	switch {
 	case !differs:
 	case r.pfcExplained(p, q):
-		r.out.explain(p.Name, qos.KindPFC.Attr())
+		r.out.markReported(p.Name, qos.KindPFC.Attr())
 	default:
 		covers := strings.Fields(coveredByPFC(idleGroup(r.cfg.ClassifiedBy(p.Name), q), r.hole(p, q) != 0))
 		r.foundTowards(peer, Finding{Severity: Error, Covers: covers, What: fmt.Sprintf("PFC is on for priorities %s; by the intent, host NICs pause %s", q.PFC.Or(0), r.lossless(p.Settings)), Fix: "apply the intent to the switch"},
@@ -164,7 +164,7 @@ func (r *deviceRun) pfcExplained(p *intent.Port, q *qos.Port) bool {
 	if q.PFC.Or(0)&^p.Settings.Lossless() != 0 {
 		return false // a missing condition does not add a priority
 	}
-	if r.cure(p.Name, qos.KindPFC.Attr()) != "" || r.cure(p.Name, dscpField) != "" {
+	if r.cureOf(p.Name, qos.KindPFC.Attr()) != "" || r.cureOf(p.Name, dscpField) != "" {
 		return true
 	}
 	off := p.Settings.Lossless() ^ q.PFC.Or(0)
@@ -174,7 +174,7 @@ func (r *deviceRun) pfcExplained(p *intent.Port, q *qos.Port) bool {
 // unreached returns the priorities of lossless classes whose DSCPs are all in lossy classes.
 func (r *deviceRun) unreached(p *intent.Port) qos.PrioritySet {
 	var out qos.PrioritySet
-	lost := r.moves(p).lost
+	lost := r.dscpDriftOf(p).lost
 	for _, k := range p.Settings.Classes {
 		if k.Lossless.V && len(k.DSCP.V) > 0 && !slices.ContainsFunc(k.DSCP.V, func(d int) bool { return !slices.Contains(lost, d) }) {
 			out |= qos.Priorities(k.Priority.V)
@@ -215,7 +215,7 @@ func pausedWithoutGroup(r *deviceRun, p *intent.Port, q *qos.Port) {
 		have := q.Groups[g].Lossless
 		want := r.d.Desired.Ports[p.Name].Groups[g]
 		made := r.seen.MayDerive && want.DerivedFrom.Set && !q.Groups[g].DerivedFrom.Set && !q.Groups[g].Headroom.Set && !q.Groups[g].Buffer.Set
-		if !have.Set && !want.Lossless.Set || have.V || made || r.out.said(p.Name, qos.KindLossless.At(g)) {
+		if !have.Set && !want.Lossless.Set || have.V || made || r.out.isReported(p.Name, qos.KindLossless.At(g)) {
 			continue
 		}
 		r.found(Finding{Severity: Error, What: fmt.Sprintf("PFC is on for priority %d, and priority group %d is not lossless", prio, g)},
@@ -240,7 +240,7 @@ func groupWithoutPause(r *deviceRun, p *intent.Port, q *qos.Port) {
 		switch {
 		case !q.Groups[g].Lossless.V:
 		case drifted && pfc && q.Groups[g].DerivedFrom.Set:
-			r.out.explain(p.Name, qos.KindLossless.At(g)) // the switch made the group for the priorities
+			r.out.markReported(p.Name, qos.KindLossless.At(g)) // the switch made the group for the priorities
 		case pausedGroup(m, q, g) || !q.PFC.Set:
 		case drifted:
 			r.found(f, p.Name, groupFields(g)...)
@@ -319,14 +319,14 @@ func pfcWithoutRDMA(r *deviceRun, p *intent.Port, q *qos.Port) {
 	switch {
 	case !linked:
 		r.found(Finding{Severity: Warning, Where: p.Pos.String(), What: "PFC is on for ports that no link of the intent uses"}, p.Name)
-	case !p.Uplink() && !rdma(r.d.Fabric, peer):
+	case !p.Uplink() && !carriesRDMA(r.d.Fabric, peer):
 		r.found(Finding{Severity: Warning, Where: p.Link.Pos.String(), What: "PFC is on towards NICs that have no RDMA device in the intent", Fix: "state rdma of the NIC, or make the classes lossy on these ports"}, p.Name)
 	}
 }
 
-// rdma reports whether a NIC has an RDMA device by the intent. It is true if no NIC of the host
+// carriesRDMA reports whether a NIC has an RDMA device by the intent. It is true if no NIC of the host
 // states one.
-func rdma(f *intent.Fabric, e intent.Endpoint) bool {
+func carriesRDMA(f *intent.Fabric, e intent.Endpoint) bool {
 	h := f.Host(e.Device)
 	if h == nil || !slices.ContainsFunc(h.NICs, func(n *intent.NIC) bool { return n.RDMA.V != "" }) {
 		return true
@@ -350,7 +350,7 @@ func livePFC(m drivers.Mismatch) bool {
 func pfcInOperation(r *deviceRun) {
 	lost := map[string]bool{} // CLS-02 has the line that fixes it
 	for p := range r.ports() {
-		lost[p.Name] = len(r.moves(p).lost) > 0
+		lost[p.Name] = len(r.dscpDriftOf(p).lost) > 0
 	}
 	for _, m := range r.seen.InForce {
 		if !livePFC(m) || m.Field == dscpField && lost[m.Port] {
@@ -384,9 +384,9 @@ func hysteresis(r *deviceRun, p *intent.Port, q *qos.Port) {
 	}
 }
 
-// lossyUnsaid finds an intent for RDMA without any lossless class in which no class is declared
+// lossyWithoutMode finds an intent for RDMA without any lossless class in which no class is declared
 // as lossy RDMA.
-func lossyUnsaid(r *fabricRun) {
+func lossyWithoutMode(r *fabricRun) {
 	f := r.fabric
 	said := func(s *intent.Settings) bool { return slices.ContainsFunc(s.Classes, (*intent.Class).RDMA) }
 	if said(f.Settings) || slices.ContainsFunc(f.Switches, func(sw *intent.Switch) bool {

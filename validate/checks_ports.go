@@ -34,7 +34,7 @@ var portChecks = []Check{
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsRunning,
 		Why:    "unmanaged values drift unnoticed",
 		Fix:    "make the port like the others, or set the value in the intent",
-		device: observed(eachPort(unmanaged)), odd: otherPort,
+		device: observed(eachPort(unmanaged)), outliers: otherPort,
 	},
 	{
 		ID: "PRT-04", Title: "speed or FEC of a port are not as intended",
@@ -53,8 +53,8 @@ var portChecks = []Check{
 	},
 }
 
-// bare reports whether a port has neither PFC nor ECN marking although it should have both.
-func bare(q, want *qos.Port) bool {
+// hasNoQoS reports whether a port has neither PFC nor ECN marking although it should have both.
+func hasNoQoS(q, want *qos.Port) bool {
 	if want.PFC.Or(0) == 0 || q.PFC.Or(0) != 0 {
 		return false
 	}
@@ -73,7 +73,7 @@ func bare(q, want *qos.Port) bool {
 func barePorts(d *render.Device, cfg *qos.Device) map[string]bool {
 	out := map[string]bool{}
 	for _, p := range d.Switch.Ports {
-		if q := cfg.Ports[p.Name]; q != nil && bare(q, d.Desired.Ports[p.Name]) {
+		if q := cfg.Ports[p.Name]; q != nil && hasNoQoS(q, d.Desired.Ports[p.Name]) {
 			out[p.Name] = true
 		}
 	}
@@ -88,7 +88,7 @@ func barePort(r *deviceRun) {
 		r.found(Finding{Severity: Error, What: "the port has neither PFC nor ECN"}, p.Name, qos.KindPFC.Attr())
 		for _, ch := range r.out.drift.changes {
 			if ch.Port == p.Name {
-				r.out.explain(p.Name, ch.Field)
+				r.out.markReported(p.Name, ch.Field)
 			}
 		}
 	}
@@ -159,7 +159,7 @@ func unmanaged(r *deviceRun, p *intent.Port, q *qos.Port) {
 	}
 	for g := range q.Groups {
 		h := q.Groups[g].Headroom
-		if r.out.said(p.Name, qos.KindHeadroom.At(g)) {
+		if r.out.isReported(p.Name, qos.KindHeadroom.At(g)) {
 			return // a check of buffers already reports it
 		}
 		add(qos.KindHeadroom.At(g), want.Groups[g].Headroom.Set, h.Set && q.Groups[g].Lossless.V, h.V)
@@ -170,7 +170,7 @@ func unmanaged(r *deviceRun, p *intent.Port, q *qos.Port) {
 	}
 }
 
-func otherPort(o *oddRun) {
+func otherPort(o *outlierRun) {
 	if o.share < 3 || o.share*4 < o.of*3 {
 		return // too few ports to tell what is usual
 	}

@@ -50,7 +50,7 @@ func largeShares(r *deviceRun) {
 	}
 	if memory := r.d.Model.ASIC().BufferBytes; need > memory/100*int64(lossless) {
 		r.found(Finding{Severity: Warning, Fix: "give the lossless pool a larger share, or use shorter cables",
-			What: fmt.Sprintf("%d lossless groups need %s of headroom by the model of the standard, and their pool has %d %% of %s: %s", groups, about(need), lossless, about(memory), about(memory/100*int64(lossless)))}, "")
+			What: fmt.Sprintf("%d lossless groups need %s of headroom by the model of the standard, and their pool has %d %% of %s: %s", groups, roundSize(need), lossless, roundSize(memory), roundSize(memory/100*int64(lossless)))}, "")
 	}
 }
 

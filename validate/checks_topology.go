@@ -24,7 +24,7 @@ var topologyChecks = []Check{
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
 		Why:    "on the other hops nothing slows senders down before packets are paused or lost",
 		Fix:    "give the class ECN on these ports",
-		fabric: unmarkedHops, device: observed(eachClass(markedHops)), odd: otherMarking,
+		fabric: unmarkedHops, device: observed(eachClass(markedHops)), outliers: otherMarking,
 	},
 	{
 		ID: "ISL-01", Title: "lossless traffic of an island crosses a switch outside it",
@@ -148,7 +148,7 @@ func markedHops(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
 	}
 }
 
-func otherMarking(o *oddRun) {
+func otherMarking(o *outlierRun) {
 	what := "class %s has no ECN marking here, and has it on %d of %d ports"
 	if o.value == "true" {
 		what = "class %s has ECN marking here, and none on %d of %d ports"
@@ -206,7 +206,7 @@ func strayBounces(r *deviceRun, p *intent.Port, q *qos.Port) {
 
 func keptClasses(r *fabricRun) {
 	for _, k := range r.paths.treated.Kept {
-		if !r.run.taken(k.Switch) {
+		if !r.run.isAdded(k.Switch) {
 			continue
 		}
 		fix := r.check.Fix
@@ -238,7 +238,7 @@ func failureCycles(r *fabricRun) {
 
 // cycle adds a finding for a cycle, unless none of its switches was checked.
 func (r *fabricRun) cycle(s Severity, without string, c deadlock.Cycle) {
-	if !slices.ContainsFunc(c.Hops, func(h deadlock.Hop) bool { return r.run.taken(h.Switch) }) {
+	if !slices.ContainsFunc(c.Hops, func(h deadlock.Hop) bool { return r.run.isAdded(h.Switch) }) {
 		return
 	}
 	var ports []intent.Endpoint
@@ -310,7 +310,7 @@ func upTurns(r *fabricRun) {
 	}
 	var turns ordered.Groups[reason, deadlock.UpTurn]
 	for _, t := range r.paths.search.Turns {
-		if r.run.taken(t.Switch) && !remapped(r.fabric, t) {
+		if r.run.isAdded(t.Switch) && !remapped(r.fabric, t) {
 			turns.Add(reason{t.Declared, t.Failure != ""}, t)
 		}
 	}

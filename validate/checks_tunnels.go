@@ -32,7 +32,7 @@ var tunnelChecks = []Check{
 		ID: "TUN-03", Title: "the two ends of a tunnel treat DSCP differently",
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsRunning,
 		Why: "packets of one connection have different classes in each direction", Fix: "use the same mode on all tunnel ends",
-		device: observed(eachTunnel(tunnelMode)), odd: otherTunnelMode,
+		device: observed(eachTunnel(tunnelMode)), outliers: otherTunnelMode,
 	},
 }
 
@@ -91,6 +91,6 @@ func tunnelMode(r *deviceRun, _ string, t qos.Tunnel) {
 	}
 }
 
-func otherTunnelMode(o *oddRun) {
+func otherTunnelMode(o *outlierRun) {
 	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the DSCP mode at %s is %s, that of %d of %d is %s", o.group, o.value, o.share, o.of, o.usual)})
 }

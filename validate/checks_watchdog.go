@@ -44,7 +44,7 @@ var watchdogChecks = []Check{
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
 		Why:    "a PFC storm is stopped on one switch and continues on another",
 		Fix:    "state one pfc.watchdog for the role, with detect of at most 1s",
-		device: eachPort(watchdogTimes), odd: otherWatchdog,
+		device: eachPort(watchdogTimes), outliers: otherWatchdog,
 	},
 	{
 		ID: "WD-06", Title: "the PFC watchdog is only half configured",
@@ -61,7 +61,7 @@ func watchdogOff(uplink bool, severity Severity, towards string) func(*deviceRun
 			return
 		}
 		if r.source != Intended && q.PFC.Or(0) == 0 {
-			r.out.explain(p.Name, qos.KindWatchdog.Attr()) // there is no pause to watch
+			r.out.markReported(p.Name, qos.KindWatchdog.Attr()) // there is no pause to watch
 			return
 		}
 		f := Finding{Severity: severity, Where: p.Settings.Watchdog.Enabled.From.String(),
@@ -78,7 +78,7 @@ func watchedPriorities(r *deviceRun, p *intent.Port, q *qos.Port) {
 	if _, pfc := r.differs(p.Name, qos.KindPFC.Attr()); pfc && w.Enabled && w.Priorities == q.PFC.V && want.Priorities&^w.Priorities == 0 {
 		// It watches one more priority only because the port pauses one more.
 		if w.Priorities = want.Priorities; w == want {
-			r.out.explain(p.Name, qos.KindWatchdog.Attr())
+			r.out.markReported(p.Name, qos.KindWatchdog.Attr())
 		}
 		return
 	}
@@ -122,7 +122,7 @@ func watchdogTimes(r *deviceRun, p *intent.Port, q *qos.Port) {
 		func(s *intent.Settings) intent.Origin { return s.Watchdog.Action.From })
 }
 
-func otherWatchdog(o *oddRun) {
+func otherWatchdog(o *outlierRun) {
 	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the watchdog is %s, on %d of %d ports of %s %s", o.value, o.share, o.of, o.group, o.usual)}, qos.KindWatchdog.Attr())
 }
 

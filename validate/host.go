@@ -144,7 +144,7 @@ func (v *hostCheck) port(name string, byPort map[string][]nic.Change) {
 	}
 	pv := v.check(name)
 	pv.carrier()
-	pv.runs()
+	pv.compareSpeed()
 	pv.fec()
 	pv.pfc(changes)
 	var unknown []nic.Change
@@ -157,7 +157,7 @@ func (v *hostCheck) port(name string, byPort map[string][]nic.Change) {
 	}
 	pv.unknown(unknown)
 	pv.relations()
-	pv.ready()
+	pv.checkReadiness()
 	pv.versions()
 	pv.unseenCongestion()
 }

@@ -121,7 +121,7 @@ func outliers(c *collector, ms []member, tr common) {
 	}
 	ordered.Sort(values, natural.Compare)
 	if tie {
-		split(c, values, maps.Collect(groups.All()), tr)
+		reportTie(c, values, maps.Collect(groups.All()), tr)
 		return
 	}
 	for _, m := range ms {
@@ -135,9 +135,9 @@ func outliers(c *collector, ms []member, tr common) {
 // splitShown is the most values that split lists.
 const splitShown = 4
 
-// split reports members without a most frequent value. The finding is on the host if they are
+// reportTie reports members without a most frequent value. The finding is on the host if they are
 // all on one.
-func split(c *collector, values []string, groups map[string][]member, tr common) {
+func reportTie(c *collector, values []string, groups map[string][]member, tr common) {
 	var parts []string
 	f := Finding{ID: tr.id, Severity: Warning, Device: groups[values[0]][0].host, Fix: tr.fix("")}
 	for _, group := range groups {

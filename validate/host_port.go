@@ -68,8 +68,8 @@ func (p *portCheck) carrier() {
 	p.c.add(f, p.name)
 }
 
-// runs compares the speed of the link with the intent's: headroom depends on it.
-func (p *portCheck) runs() {
+// compareSpeed compares the speed of the link with the intent's: headroom depends on it.
+func (p *portCheck) compareSpeed() {
 	if have := p.have.Speed; have.Set && p.speed > 0 && have.V != p.speed && p.have.Carrier.V {
 		p.add("PRT-04", Warning, p.name, p.want.From[nic.FieldPort], "repair the link, or correct its speed in the intent", "the link runs at %s, the intent says %s", have.V, p.speed)
 	}

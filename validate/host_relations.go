@@ -21,22 +21,22 @@ func (p *portCheck) relations() {
 	p.rdmaMTU()
 	p.tags()
 	if !w.Willing.Set {
-		p.willing(write("willing: off"))
+		p.willing(toWrite("willing: off"))
 	}
 	if !w.StallPrevention.Set {
-		p.stall(write("stallPrevention: auto"))
+		p.stall(toWrite("stallPrevention: auto"))
 	}
 	if h.Missing[nic.FieldTrafficClass] == nic.NotInDriver && w.ToS.Set && !h.VF {
 		p.add("NIC-06", Info, p.name, w.From[nic.FieldTrafficClass], fmt.Sprintf("set NCCL_IB_TC=%d, UCX_IB_TRAFFIC_CLASS=%d or the like in the applications", w.ToS.V, w.ToS.V),
 			"the driver has no traffic class for queue pairs opened without RDMA-CM: ToS %d applies only to RDMA-CM (layer %s)", h.ToS.Or(w.ToS.V), nic.LayerRDMA)
 	}
 	if !w.BufferSpeed.Set {
-		p.buffers(write("buffers: auto"))
+		p.buffers(toWrite("buffers: auto"))
 	}
 }
 
-// write returns the fix for a setting that the intent does not set.
-func write(key string) string {
+// toWrite returns the fix for a setting that the intent does not set.
+func toWrite(key string) string {
 	return "write " + key + " for the NIC into the intent, and apply it to the host"
 }
 

@@ -189,12 +189,12 @@ func (id identity) seesNeighborsOfAnother() (what, where string) {
 
 // mayBe reports whether a neighbour may be the other end of a link.
 func (id identity) mayBe(peer intent.Endpoint, n qos.Neighbor) bool {
-	return peer.Device != "" && strings.EqualFold(peer.Device, n.Device) && (id.f.Switch(peer.Device) == nil || id.portsOf(peer.Device).another(peer.Port, n.Port) == "")
+	return peer.Device != "" && strings.EqualFold(peer.Device, n.Device) && (id.f.Switch(peer.Device) == nil || id.portsOf(peer.Device).namesOtherPort(peer.Port, n.Port) == "")
 }
 
 // isPort reports whether a name reported by LLDP means a port.
 func (id identity) isPort(e intent.Endpoint, given string) bool {
-	return derive.SamePort(e.Port, given) || id.f.Switch(e.Device) != nil && slices.Contains(id.portsOf(e.Device).called(given), e.Port)
+	return derive.SamePort(e.Port, given) || id.f.Switch(e.Device) != nil && slices.Contains(id.portsOf(e.Device).portsOfAlias(given), e.Port)
 }
 
 // portsOf returns the names of a switch's ports, from the intent and the catalogue.

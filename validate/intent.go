@@ -28,7 +28,7 @@ func Intent(ctx context.Context, c *render.Compiler, now time.Time, rendered fun
 	if err != nil {
 		return nil, err
 	}
-	if err := run.whole(ctx); err != nil {
+	if err := run.checkFabric(ctx); err != nil {
 		return nil, err
 	}
 	return run.Findings(now), nil
@@ -79,7 +79,7 @@ func (r *fabricRun) found(f Finding, ports ...string) {
 	r.note(f)
 }
 
-func (r *Run) whole(ctx context.Context) error {
+func (r *Run) checkFabric(ctx context.Context) error {
 	a, p, err := r.search(ctx, topology.New(r.fabric))
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (r *Run) Deadlocks(ctx context.Context) error {
 
 // Cycles returns the findings of [Run.Deadlocks] without adding them.
 func (r *Run) Cycles(ctx context.Context) (found []Finding, err error) {
-	if !slices.ContainsFunc(r.fabric.Switches, func(s *intent.Switch) bool { return r.taken(s.Name) }) || len(r.fabric.Links) == 0 {
+	if !slices.ContainsFunc(r.fabric.Switches, func(s *intent.Switch) bool { return r.isAdded(s.Name) }) || len(r.fabric.Links) == 0 {
 		return nil, nil
 	}
 	var named qos.PrioritySet

@@ -84,7 +84,7 @@ func (r *linkRun) found(s Severity, fix, what string, a, b any, attrs ...qos.Att
 		here, there, a, b = there, here, b, a
 	}
 	for _, e := range []intent.Endpoint{here, there} {
-		r.run.results[e.Device].explain(e.Port, attrs...)
+		r.run.results[e.Device].markReported(e.Port, attrs...)
 	}
 	k := linkCause{s, here.Device, r.l.Pos.String(), fix, what, fmt.Sprint(a), fmt.Sprint(b), r.miscabled(), r.covers}
 	r.out.Add(k, linkEnds{here, there})

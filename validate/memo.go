@@ -16,7 +16,7 @@ type memo struct {
 	curve    map[sharingKey]qos.ECN
 	usual    map[string]qos.Pool
 	lossless map[*intent.Settings]qos.PrioritySet
-	moves    map[movesKey]dscpMoves
+	moves    map[movesKey]dscpDrift
 	lines    map[int][]render.Line
 }
 

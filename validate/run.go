@@ -76,7 +76,7 @@ type Result struct {
 	drifted   map[string]bool       // ports with drift; "" is the switch
 	odd       map[qos.Place]string  // checks that find a change of drift by comparison with other devices
 	explained map[qos.Place]bool    // attributes that findings are about and that do not differ
-	told      []bool                // by change of drift: whether a finding is about it
+	reported  []bool                // by change of drift: whether a finding is about it
 	traits    []trait
 }
 
@@ -92,7 +92,7 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 	for _, c := range registry {
 		r.perform(c)
 	}
-	r.lacks()
+	r.reportLacks()
 	if source == Running {
 		out.names = runningNames(d.Switch, cfg, state.Ports)
 	}
@@ -128,7 +128,7 @@ func (r *deviceRun) perform(c *Check) {
 	r.check = c
 	if c.needs != nil {
 		if l := c.needs(r); l != nil {
-			r.misses(*l, c.device != nil || c.state != nil)
+			r.addLack(*l, c.device != nil || c.state != nil)
 			return
 		}
 	}
@@ -149,10 +149,10 @@ func Lacking(d *render.Device) []Finding {
 			continue
 		}
 		if l := c.needs(r); l != nil {
-			r.misses(*l, c.device != nil)
+			r.addLack(*l, c.device != nil)
 		}
 	}
-	r.lacks()
+	r.reportLacks()
 	return r.out.findings.list
 }
 
@@ -168,7 +168,7 @@ func (r *deviceRun) compare() {
 	}
 	out := r.out
 	out.drift = driftOf(diff(r.cfg, r.d.Desired))
-	out.told = make([]bool, len(out.drift.changes))
+	out.reported = make([]bool, len(out.drift.changes))
 	out.drifted = map[string]bool{}
 	for _, ch := range out.drift.changes {
 		out.drifted[ch.Port] = true
@@ -185,10 +185,10 @@ func (r *deviceRun) end(p *intent.Port) End {
 		e.hole, e.pfcRead = r.hole(p, q) != 0, q.PFC.Set
 	}
 	e.unpaused = r.unpaused[p.Name]
-	e.mtuSaid = r.cure(p.Name, qos.KindMTU.Attr()) != ""
+	e.mtuSaid = r.cureOf(p.Name, qos.KindMTU.Attr()) != ""
 	if _, differs := r.differs(p.Name, qos.KindPFC.Attr()); differs && r.pfcExplained(p, r.cfg.Ports[p.Name]) {
 		e.pfcSaid = true
-		r.out.explain(p.Name, qos.KindPFC.Attr())
+		r.out.markReported(p.Name, qos.KindPFC.Attr())
 	}
 	return e
 }
@@ -282,9 +282,9 @@ func eachRDMA(check classCheck) func(*deviceRun) {
 	})
 }
 
-// misses records that the switch lacks something and, with notMade, that the check was not made
+// addLack records that the switch lacks something and, with notMade, that the check was not made
 // for it.
-func (r *deviceRun) misses(l lack, notMade bool) {
+func (r *deviceRun) addLack(l lack, notMade bool) {
 	ids := r.lacking[l]
 	if notMade && !slices.Contains(ids, r.check.ID) {
 		ids = append(ids, r.check.ID)
@@ -292,8 +292,8 @@ func (r *deviceRun) misses(l lack, notMade bool) {
 	r.lacking[l] = ids
 }
 
-// lacks reports which checks were not made, with one finding per reason.
-func (r *deviceRun) lacks() {
+// reportLacks reports which checks were not made, with one finding per reason.
+func (r *deviceRun) reportLacks() {
 	for _, l := range ordered.Sorted(maps.Keys(r.lacking), func(a, b lack) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.why, b.why)) }) {
 		f := Finding{Severity: Info, What: l.why, Fix: l.fix, Where: l.where, Unchecked: l.what, Because: l.short, NotMade: r.lacking[l]}
 		if l.near {
@@ -321,7 +321,7 @@ func (r *deviceRun) found(f Finding, port string, attrs ...qos.Attr) {
 		f.Fix = r.fixOf(r.check.Fix, port, attrs...)
 	}
 	r.compare()
-	r.out.explain(port, attrs...)
+	r.out.markReported(port, attrs...)
 	r.out.findings.add(f, port)
 }
 
@@ -359,27 +359,27 @@ func (r *deviceRun) fixOf(fix, port string, attrs ...qos.Attr) string {
 	return fix
 }
 
-// explain records that a finding is about these attributes, so that their drift is not reported
+// markReported records that a finding is about these attributes, so that their drift is not reported
 // again. The result is nil in a [Run] for a switch without drift.
-func (s *Result) explain(port string, attrs ...qos.Attr) {
+func (s *Result) markReported(port string, attrs ...qos.Attr) {
 	if s == nil {
 		return
 	}
 	for _, attr := range attrs {
 		at := qos.Place{Port: port, Field: attr}
 		if i, differs := s.drift.at[at]; differs {
-			s.told[i] = true
+			s.reported[i] = true
 		} else if s.explained != nil {
 			s.explained[at] = true
 		}
 	}
 }
 
-// said reports whether a finding is already about an attribute of a port.
-func (s *Result) said(port string, attr qos.Attr) bool {
+// isReported reports whether a finding is already about an attribute of a port.
+func (s *Result) isReported(port string, attr qos.Attr) bool {
 	at := qos.Place{Port: port, Field: attr}
 	if i, differs := s.drift.at[at]; differs {
-		return s.told[i]
+		return s.reported[i]
 	}
 	return s.explained[at]
 }
@@ -390,8 +390,8 @@ func (s *Result) differs(port string, attrs ...qos.Attr) bool {
 	return s != nil && slices.ContainsFunc(attrs, func(a qos.Attr) bool { _, ok := s.drift.find(port, a); return ok })
 }
 
-// cure returns the fix for an attribute that is not in force; "" if the driver knows none.
-func (r *deviceRun) cure(port string, attr qos.Attr) string {
+// cureOf returns the fix for an attribute that is not in force; "" if the driver knows none.
+func (r *deviceRun) cureOf(port string, attr qos.Attr) string {
 	return r.cures[qos.Place{Port: port, Field: attr}]
 }
 
@@ -485,13 +485,13 @@ func NewRun(f *intent.Fabric) *Run {
 	return &Run{fabric: f, senders: sendersOf(f), seen: map[string]*seen{}, results: map[string]*Result{}, traits: map[traitGroup]map[string]*bearers{}, alike: newShared()}
 }
 
-// of returns the data kept of a switch.
-func (r *Run) of(sw *intent.Switch) *seen {
+// deviceOf returns the data kept of a switch.
+func (r *Run) deviceOf(sw *intent.Switch) *seen {
 	return cached(&r.seen, sw.Name, func() *seen { return &seen{sw: sw, ends: make([]*End, len(sw.Ports))} })
 }
 
-// taken reports whether a switch was added.
-func (r *Run) taken(name string) bool {
+// isAdded reports whether a switch was added.
+func (r *Run) isAdded(name string) bool {
 	s := r.seen[name]
 	return s != nil && s.taken
 }
@@ -508,7 +508,7 @@ func (r *Run) end(e intent.Endpoint) *End {
 
 // Add adds the result of one switch.
 func (r *Run) Add(s *Result) {
-	name, kept := s.sw.Name, r.of(s.sw)
+	name, kept := s.sw.Name, r.deviceOf(s.sw)
 	kept.taken = true
 	if what := r.answered.Add(r.fabric, name, s.identity); what != "" {
 		r.others = append(r.others, Finding{ID: "TOP-11", Severity: Error, Device: name, What: what, Where: s.sw.Pos.String(), Fix: Lookup("TOP-11").Fix})
@@ -553,7 +553,7 @@ func (r *Run) Add(s *Result) {
 		b.devices[name] = r.alike.list(ports)
 	}
 	if !s.drift.empty() {
-		r.results[name] = &Result{sw: s.sw, drift: r.alike.drift(s.drift), instead: s.instead, told: slices.Clone(s.told)}
+		r.results[name] = &Result{sw: s.sw, drift: r.alike.drift(s.drift), instead: s.instead, reported: slices.Clone(s.reported)}
 	}
 }
 
@@ -568,7 +568,7 @@ func (s *Result) End(port string) End {
 // Assume takes the ends of links of a switch that is not added to be as intended, so that the
 // other ends are compared with them.
 func (r *Run) Assume(d *render.Device) {
-	kept := r.of(d.Switch)
+	kept := r.deviceOf(d.Switch)
 	for i, p := range kept.sw.Ports {
 		if p.Link != nil && kept.ends[i] == nil {
 			e := endOf(d.Desired, p.Name)
@@ -596,14 +596,14 @@ func (r *Run) Findings(now time.Time) []Finding {
 	r.cabling()
 	r.linked()
 	r.links()
-	r.odd()
+	r.reportOutliers()
 	r.drift()
 	r.alike.compact(r.found.list)
 	return Sort(Accept(r.fabric, append(r.others, r.found.list...), now))
 }
 
-// oddRun is one switch of a group whose value differs from most of the group.
-type oddRun struct {
+// outlierRun is one switch of a group whose value differs from most of the group.
+type outlierRun struct {
 	check        *Check
 	group        string
 	device       string
@@ -615,7 +615,7 @@ type oddRun struct {
 }
 
 // found adds the finding. attrs are the attributes of the ports or the switch that it is about.
-func (o *oddRun) found(f Finding, attrs ...qos.Attr) {
+func (o *outlierRun) found(f Finding, attrs ...qos.Attr) {
 	f.ID, f.Device = o.check.ID, o.device
 	f.Where = cmp.Or(f.Where, o.where)
 	f.Fix = o.check.Fix
@@ -633,16 +633,16 @@ func (o *oddRun) found(f Finding, attrs ...qos.Attr) {
 			continue
 		}
 		o.run.found.add(f, p)
-		res.explain(p, attrs...)
-		res.explain("", attrs...)
+		res.markReported(p, attrs...)
+		res.markReported("", attrs...)
 	}
 }
 
-// odd finds members whose value differs from that of most of their group; members without drift
+// reportOutliers finds members whose value differs from that of most of their group; members without drift
 // count before all others. Of two equally frequent values, the usual one is the one from the
 // outer layer of the intent, then the one that sorts last. Assumed values are not compared with
 // each other.
-func (r *Run) odd() {
+func (r *Run) reportOutliers() {
 	groups := ordered.Sorted(maps.Keys(r.traits), func(a, b traitGroup) int {
 		return cmp.Or(cmp.Compare(a.check.ID, b.check.ID), natural.Compare(a.group, b.group))
 	})
@@ -663,7 +663,7 @@ func (r *Run) odd() {
 				continue
 			}
 			for _, dev := range natural.Keys(values[v].devices) {
-				g.check.odd(&oddRun{check: g.check, group: g.group, device: dev, ports: values[v].devices[dev],
+				g.check.outliers(&outlierRun{check: g.check, group: g.group, device: dev, ports: values[v].devices[dev],
 					value: v + values[v].assumed, usual: usual + values[usual].assumed, share: values[usual].n, of: of, where: values[v].where[dev], run: r})
 			}
 		}
@@ -675,7 +675,7 @@ func (r *Run) drift() {
 	for _, name := range natural.Keys(r.results) {
 		s := r.results[name]
 		for i, ch := range s.drift.changes {
-			if s.told[i] {
+			if s.reported[i] {
 				continue
 			}
 			if f, ok := s.instead[ch.Place()]; ok {

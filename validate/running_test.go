@@ -83,7 +83,7 @@ func TestFindingsDoNotDependOnOtherSwitches(t *testing.T) {
 		var out []string
 		for _, f := range fs {
 			// A difference from other ports is reported only if others are read.
-			differs := Lookup(f.ID).odd != nil && (f.ID != "BUF-09" || strings.Contains(f.What, " of role leaf"))
+			differs := Lookup(f.ID).outliers != nil && (f.ID != "BUF-09" || strings.Contains(f.What, " of role leaf"))
 			if f.Device == "leaf1" && !differs {
 				out = append(out, fmt.Sprint(f.Severity, " ", f.ID, " ", f.Place(), " ", f.What))
 			}

@@ -50,8 +50,8 @@ func (p pressure) of(id string) (fault, bool) {
 	return p.faults[i], true
 }
 
-// pressed reports the fault of the current check from the port's pressure, if there is one.
-func pressed(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
+// checkPressure reports the fault of the current check from the port's pressure, if there is one.
+func checkPressure(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
 	if f, ok := r.pressureOf(p, k).of(r.check.ID); ok {
 		r.found(f.Finding, p.Name, f.attrs...)
 	}
@@ -70,10 +70,10 @@ func (r *deviceRun) pressureOf(p *intent.Port, k *intent.Class) pressure {
 	}
 	e := r.curveOf(p, k)
 	_, drifted := r.differs(p.Name, qos.KindECN.At(k.Queue.V))
-	return cached(&r.memo.pressure, pressureKey{r.sharingKey(p, k), e, drifted}, func() pressure { return r.press(p, k, e, drifted) })
+	return cached(&r.memo.pressure, pressureKey{r.sharingKey(p, k), e, drifted}, func() pressure { return r.computePressure(p, k, e, drifted) })
 }
 
-func (r *deviceRun) press(p *intent.Port, k *intent.Class, e qos.ECN, drifted bool) (out pressure) {
+func (r *deviceRun) computePressure(p *intent.Port, k *intent.Class, e qos.ECN, drifted bool) (out pressure) {
 	if !k.Lossless.V {
 		if r.source != Saved || drifted {
 			out.faults = r.marking(p, k, e, drifted, render.Sharing{})
@@ -105,7 +105,7 @@ func (r *deviceRun) press(p *intent.Port, k *intent.Class, e qos.ECN, drifted bo
 	if in, ok := s.Limit(headroom.CaseIncast); ok {
 		was, _ := plain.Limit(headroom.CaseIncast)
 		cause.level = in.Threshold
-		cause.What += fmt.Sprintf(": a group of class %s pauses at %s with %s, not at %s", k.Name, about(in.Threshold), words.Plural(in.Active, "sender", "senders"), about(was.Threshold))
+		cause.What += fmt.Sprintf(": a group of class %s pauses at %s with %s, not at %s", k.Name, roundSize(in.Threshold), words.Plural(in.Active, "sender", "senders"), roundSize(was.Threshold))
 		if off && in.Threshold > was.Threshold { // later pauses cause none of the other faults
 			out.faults, out.name, out.pool = append(all, alpha), name, pool
 			return out
@@ -178,7 +178,7 @@ func (r *deviceRun) marking(p *intent.Port, k *intent.Class, e qos.ECN, drifted 
 		if e.Min > r.memory.Most(s) || p.Settings.Buffers.FanIn.V > 0 {
 			sev = Error
 		}
-		add("ECN-03", sev, "from %s, and %s one queue pause before it holds more than %s", lo, feeders(in), about(in.Queue))
+		add("ECN-03", sev, "from %s, and %s one queue pause before it holds more than %s", lo, feeders(in), roundSize(in.Queue))
 	case declared && order == headroom.MarksPartly:
 		add("ECN-03", Warning, "every packet from %s; %s", hi, at)
 	}
@@ -297,11 +297,11 @@ func (r *deviceRun) smallPool(p *intent.Port, k *intent.Class) (f fault, name st
 	usual, how := r.usualPool(name)
 	switch {
 	case usual.Size > 0 && pool.Size < usual.Size/2:
-		f.What = fmt.Sprintf("pool %s has %s, %s %s", printable(name), about(pool.Size), how, about(usual.Size))
+		f.What = fmt.Sprintf("pool %s has %s, %s %s", printable(name), roundSize(pool.Size), how, roundSize(usual.Size))
 	case usual.XOFF > 0 && pool.XOFF < usual.XOFF/2:
-		f.What = fmt.Sprintf("pool %s has %s for headroom, %s %s", printable(name), about(pool.XOFF), how, about(usual.XOFF))
+		f.What = fmt.Sprintf("pool %s has %s for headroom, %s %s", printable(name), roundSize(pool.XOFF), how, roundSize(usual.XOFF))
 	case usual.Size == 0 && r.cfg.Hardware.Memory > 0 && pool.Size < r.cfg.Hardware.Memory/leastPart:
-		f.What = fmt.Sprintf("pool %s has %s of the %s of packet memory that the switch shows", printable(name), about(pool.Size), about(r.cfg.Hardware.Memory))
+		f.What = fmt.Sprintf("pool %s has %s of the %s of packet memory that the switch shows", printable(name), roundSize(pool.Size), roundSize(r.cfg.Hardware.Memory))
 	default:
 		return f, ""
 	}
@@ -373,7 +373,7 @@ func alphas(r *deviceRun) {
 	}
 	for _, c := range natural.Keys(causes) {
 		f := causes[c].worst
-		r.out.explain("", f.attrs...) // alpha of the whole switch
+		r.out.markReported("", f.attrs...) // alpha of the whole switch
 		for _, port := range slices.Compact(causes[c].ports) {
 			r.found(f.Finding, port, f.attrs...)
 		}
@@ -393,7 +393,7 @@ func (r *deviceRun) alphaOf(p *intent.Port) (n int64, assumed string, ok bool) {
 	return n, " by default", ok
 }
 
-func otherAlpha(o *oddRun) {
+func otherAlpha(o *outlierRun) {
 	o.found(Finding{Severity: Warning, What: fmt.Sprintf("alpha of lossless groups is %s, on %d of %d ports (%s) %s", o.value, o.share, o.of, strings.TrimSpace(o.group), o.usual)})
 }
 
@@ -438,8 +438,8 @@ func (r *deviceRun) egressOf(name string, admits int64) (what string, sure, shor
 	return fmt.Sprintf("has alpha 2^%d, which limits it to %d B", profile.Threshold, limit), true, err == nil && limit < admits
 }
 
-// about formats a size with three digits.
-func about(n int64) string {
+// roundSize formats a size with three digits.
+func roundSize(n int64) string {
 	switch f := float64(n); {
 	case n >= 1e9:
 		return fmt.Sprintf("%.3g GB", f/1e9)

@@ -86,7 +86,7 @@ func (s *Result) Summary() ([]byte, error) {
 		out.Names = &nameSummary{n.ports, n.aliases, n.all}
 	}
 	for i, ch := range s.drift.changes {
-		d := driftSummary{Change: ch, Explained: s.told[i]}
+		d := driftSummary{Change: ch, Explained: s.reported[i]}
 		if f, ok := s.instead[ch.Place()]; ok {
 			d.Instead = &f
 		}
@@ -131,7 +131,7 @@ func ReadSummary(f *intent.Fabric, b []byte) (*Result, error) {
 		at := d.Change.Place()
 		changes = append(changes, d.Change)
 		s.drifted[at.Port] = true
-		s.told = append(s.told, d.Explained)
+		s.reported = append(s.reported, d.Explained)
 		if d.Instead != nil {
 			s.instead[at] = *d.Instead
 		}
@@ -139,7 +139,7 @@ func ReadSummary(f *intent.Fabric, b []byte) (*Result, error) {
 	s.drift = driftOf(changes)
 	for _, t := range in.Traits {
 		c := Lookup(t.Check)
-		if c == nil || c.odd == nil {
+		if c == nil || c.outliers == nil {
 			return nil, fmt.Errorf("the summary of %s names check %q, which does not compare switches", in.Switch, t.Check)
 		}
 		s.traits = append(s.traits, trait{check: c, group: t.Group, value: t.Value, assumed: t.Assumed, port: t.Port, where: t.Where, layer: t.Layer, sound: t.Sound})

@@ -140,12 +140,12 @@ func (b *blast) layer(l int, own []int, s int32, port *intent.Port) {
 	class := b.a.classes(own)
 	b.r.Classes = append(b.r.Classes, class)
 	b.r.Ports = append(b.r.Ports, PausedPort{Switch: port.Switch.Name, Port: port.Name, By: b.r.Host, Class: class, Tier: b.a.tier(s)})
-	b.behind(l, s, int32(len(b.a.n.g.Out(s))), 1)
+	b.addWaiting(l, s, int32(len(b.a.n.g.Out(s))), 1)
 }
 
-// behind adds the buffers of switch s, and the NICs on it, whose packets leave through column
+// addWaiting adds the buffers of switch s, and the NICs on it, whose packets leave through column
 // out in layer l.
-func (b *blast) behind(l int, s, out int32, distance int) {
+func (b *blast) addWaiting(l int, s, out int32, distance int) {
 	n := b.a.n
 	arcs := n.g.Out(s)
 	for lu := range n.layers {
@@ -195,7 +195,7 @@ func (b *blast) follow() {
 			b.r.Ports = append(b.r.Ports, PausedPort{Switch: x.Switch.Name, Port: x.Name, By: y.Switch.Name,
 				Class: b.a.classes(n.layers[l].priorities), Distance: b.dist[v], Tier: b.a.tier(from)})
 		}
-		b.behind(l, from, n.g.Local(arc), b.dist[v]+1)
+		b.addWaiting(l, from, n.g.Local(arc), b.dist[v]+1)
 	}
 }
 

@@ -81,7 +81,7 @@ func (w *worker) evaluate(a *Analysis, f failure) outcome {
 	var out outcome
 	added := w.added(a, &out)
 	if slices.ContainsFunc(added, func(e edge) bool { return a.component[e.u] <= a.component[e.v] }) {
-		out.cycle = w.closed(a, f, added)
+		out.cycle = w.closedCycle(a, f, added)
 	}
 	return out
 }
@@ -127,13 +127,13 @@ func (w *worker) followTunnel(i int, f failure) {
 	if t.from == f.sw || t.to == f.sw {
 		return
 	}
-	w.under(t.from, f, w.st)
-	w.under(t.to, f, w.other)
+	w.routesUnder(t.from, f, w.st)
+	w.routesUnder(t.to, f, w.other)
 	w.tunnel(w.seen, t, w.st, w.other, f)
 }
 
-// under fills st with the routes to d under a failure.
-func (w *worker) under(d int32, f failure, st []uint16) {
+// routesUnder fills st with the routes to d under a failure.
+func (w *worker) routesUnder(d int32, f failure, st []uint16) {
 	if d == f.sw {
 		for i := range st {
 			st[i] = none
@@ -165,7 +165,7 @@ func (w *worker) added(a *Analysis, out *outcome) []edge {
 					seen, before := w.seen.at(plane, s, int32(in)), a.nominal.at(plane, s, int32(in))
 					for i := range seen {
 						if fresh := seen[i] &^ before[i]; fresh != 0 {
-							added = w.fresh(added, out, s, int32(in), int32(i), fresh, uint8(from), uint8(to))
+							added = w.newEdges(added, out, s, int32(in), int32(i), fresh, uint8(from), uint8(to))
 						}
 					}
 				}
@@ -175,9 +175,9 @@ func (w *worker) added(a *Analysis, out *outcome) []edge {
 	return added
 }
 
-// fresh adds the dependencies of the new turns in word i of a row of switch s, for each layer
+// newEdges adds the dependencies of the new turns in word i of a row of switch s, for each layer
 // that has them.
-func (w *worker) fresh(added []edge, out *outcome, s, in, i int32, word uint64, from, to uint8) []edge {
+func (w *worker) newEdges(added []edge, out *outcome, s, in, i int32, word uint64, from, to uint8) []edge {
 	n := w.n
 	arcs := int32(len(n.g.Arcs))
 	arcIn := n.g.Out(s)[in].Back // the arc that arrives at place in
@@ -206,13 +206,13 @@ const maxTurns = 8
 // dependencies are computed.
 const rounds = 16
 
-// closed returns a cycle with one of the added dependencies, as short as could be found, or
+// closedCycle returns a cycle with one of the added dependencies, as short as could be found, or
 // nil.
 //
 // It first uses the dependencies without the failure, which include all under the failure
 // except the added ones. A cycle counts only once each of its dependencies was seen under the
 // failure.
-func (w *worker) closed(a *Analysis, f failure, added []edge) []node {
+func (w *worker) closedCycle(a *Analysis, f failure, added []edge) []node {
 	g := &graph{n: w.n, m: w.seen, and: a.nominal, f: f, absent: map[edge]bool{}}
 	for round := 0; ; round++ {
 		if round == rounds {
@@ -235,7 +235,7 @@ func (w *worker) closed(a *Analysis, f failure, added []edge) []node {
 
 func (w *worker) followExactly(i int, f failure) {
 	if d := w.n.dests[i]; !w.exact[i] && d != f.sw {
-		w.under(d, f, w.st)
+		w.routesUnder(d, f, w.st)
 		w.follow(i, w.st, f)
 	}
 	w.exact[i] = true
@@ -260,7 +260,7 @@ func (w *worker) verifyEdge(f failure, e edge) bool {
 		return true
 	}
 	for i, d := range n.dests {
-		if w.exact[i] || !w.without(d, e) {
+		if w.exact[i] || !w.takesTurnNominally(d, e) {
 			continue
 		}
 		w.followExactly(i, f)
@@ -279,9 +279,9 @@ func (w *worker) verifyEdge(f failure, e edge) bool {
 	return false
 }
 
-// without reports whether traffic to d takes the turn of a dependency if nothing fails,
+// takesTurnNominally reports whether traffic to d takes the turn of a dependency if nothing fails,
 // whatever its class.
-func (w *worker) without(d int32, e edge) bool {
+func (w *worker) takesTurnNominally(d int32, e edge) bool {
 	n := w.n
 	_, in := n.split(e.u)
 	_, out := n.split(e.v)

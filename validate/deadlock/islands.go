@@ -101,14 +101,14 @@ func (w *worker) island(ctx context.Context, t *traffic) error {
 		w.start()
 		for _, s := range n.dests {
 			if t.hosts[s] && st[s]&distance != none {
-				w.come(s, n.seeds[s]&tags, false)
+				w.arrive(s, n.seeds[s]&tags, false)
 			}
 		}
 		w.spread(st, nothing)
 		for _, s := range w.carriers {
 			for i, arc := range n.g.Out(s) {
 				if n.uses(st, s, &arc) {
-					t.carried[n.g.First(s)+int32(i)] |= w.leaves(s, arc.Dir)
+					t.carried[n.g.First(s)+int32(i)] |= w.departing(s, arc.Dir)
 				}
 			}
 		}

@@ -98,7 +98,7 @@ func compile(g *topology.Graph, model string) (*network, error) {
 			n.tagged = true
 			targets |= qos.Priorities(r.To.Priority.V)
 		}
-		n.except(x, &m)
+		n.applyException(x, &m)
 	}
 	for _, t := range g.Fabric.Routing.Tunnels {
 		n.tunnels = append(n.tunnels, tunnel{g.Index(t.From), g.Index(t.To), remapOf(t.Remap)})
@@ -134,7 +134,7 @@ const (
 	maxArcs     = 1 << 24
 )
 
-func (n *network) except(x *intent.Exception, m *[qos.NumPriorities]uint8) {
+func (n *network) applyException(x *intent.Exception, m *[qos.NumPriorities]uint8) {
 	in := map[int32]bool{}
 	for _, sw := range x.Switches {
 		i := n.g.Index(sw)

@@ -56,8 +56,8 @@ func (w *worker) start() {
 	w.carriers = w.carriers[:0]
 }
 
-// come records that packets with these tags come to a switch.
-func (w *worker) come(s int32, tags uint8, above bool) {
+// arrive records that packets with these tags come to a switch.
+func (w *worker) arrive(s int32, tags uint8, above bool) {
 	if w.above[s]|w.below[s] == 0 && tags != 0 {
 		w.carriers = append(w.carriers, s)
 	}
@@ -75,8 +75,8 @@ func (w *worker) come(s int32, tags uint8, above bool) {
 	}
 }
 
-// leaves returns the tags of the packets that switch s sends in a direction.
-func (w *worker) leaves(s int32, dir topology.Direction) uint8 {
+// departing returns the tags of the packets that switch s sends in a direction.
+func (w *worker) departing(s int32, dir topology.Direction) uint8 {
 	above := w.above[s]
 	if m := w.n.remap[s]; m != nil && dir == topology.Up {
 		above = apply(m, above)
@@ -93,7 +93,7 @@ func (w *worker) spread(st []uint16, f failure) {
 		arcs := w.n.g.Out(s)
 		for i := range arcs {
 			if a := &arcs[i]; !f.down(s, a) && w.n.uses(st, s, a) {
-				w.come(a.To, w.leaves(s, a.Dir), a.Dir == topology.Down)
+				w.arrive(a.To, w.departing(s, a.Dir), a.Dir == topology.Down)
 			}
 		}
 	}
@@ -104,7 +104,7 @@ func (w *worker) fromHosts(st []uint16, f failure) {
 	w.start()
 	for _, s := range w.n.dests {
 		if s != f.sw && st[s]&distance != none {
-			w.come(s, w.n.seeds[s], false)
+			w.arrive(s, w.n.seeds[s], false)
 		}
 	}
 	w.spread(st, f)
@@ -164,7 +164,7 @@ func (w *worker) turns(m *matrix, st []uint16, f failure, d int32, hosts bool) {
 			if a.Dir != topology.Up {
 				remap = nil
 			}
-			tags := w.leaves(y, n.g.Arcs[a.Back].Dir)
+			tags := w.departing(y, n.g.Arcs[a.Back].Dir)
 			each(uint64(tags), 0, func(t int32) {
 				same := m.at(n.planes[t][t], s, int32(i))
 				or(same, rest)
@@ -206,7 +206,7 @@ func (w *worker) entries(st []uint16, f failure, s int32) []entry {
 	for i := range arcs {
 		a := &arcs[i]
 		if back := &w.n.g.Arcs[a.Back]; w.above[a.To]|w.below[a.To] != 0 && !f.down(s, a) && w.n.uses(st, a.To, back) {
-			out = append(out, entry{int32(i), w.leaves(a.To, back.Dir)})
+			out = append(out, entry{int32(i), w.departing(a.To, back.Dir)})
 		}
 	}
 	if w.n.seeds[s] != 0 {
@@ -228,7 +228,7 @@ func (w *worker) tunnel(m *matrix, t *tunnel, to, at []uint16, f failure) {
 		tags |= e.tags
 	}
 	w.start()
-	w.come(t.from, apply(&t.remap, tags), false)
+	w.arrive(t.from, apply(&t.remap, tags), false)
 	w.spread(at, f)
 	w.turns(m, at, f, t.to, false)
 	up, rest := w.ways(at, f, t.from)

@@ -191,7 +191,7 @@ func (a *Analysis) group(w *worker, orbits []orbit, out []outcome) []FailureGrou
 		for _, b := range c.bundles {
 			g.Links = append(g.Links, a.Graph.Bundles[b].Links...)
 		}
-		g.What = a.what(&g)
+		g.What = a.describeGroup(&g)
 		if len(c.leaves) > 0 {
 			g.What = a.hostLinks(c.leaves)
 		}
@@ -202,7 +202,7 @@ func (a *Analysis) group(w *worker, orbits []orbit, out []outcome) []FailureGrou
 
 func (a *Analysis) tier(s int32) int { return a.Graph.Switches[s].Tier }
 
-func (a *Analysis) what(g *FailureGroup) string {
+func (a *Analysis) describeGroup(g *FailureGroup) string {
 	if len(g.Switches) == 1 {
 		return "switch " + g.Switches[0]
 	}
@@ -306,7 +306,7 @@ func (w *worker) makers(f failure, edges []edge) []int32 {
 			continue
 		}
 		w.reset()
-		w.under(d, f, w.st)
+		w.routesUnder(d, f, w.st)
 		w.follow(i, w.st, f)
 		note(d)
 	}
@@ -322,7 +322,7 @@ func (w *worker) makers(f failure, edges []edge) []int32 {
 // it without the failure, or takes new paths under it.
 func (w *worker) mayMake(d int32, f failure, edges []edge, out []int32) bool {
 	for i, e := range edges {
-		if out[i] < 0 && w.without(d, e) {
+		if out[i] < 0 && w.takesTurnNominally(d, e) {
 			return true
 		}
 	}

@@ -141,7 +141,7 @@ func (y *symmetry) swap(a, b int32) (swap, bool) {
 	for i := 0; ok && i < len(y.moved); i += 2 {
 		s, t := y.moved[i], y.moved[i+1]
 		looked += len(y.sorted[s]) + len(y.sorted[t])
-		ok = looked < y.budget && y.around(s, t)
+		ok = looked < y.budget && y.pairNeighbors(s, t)
 	}
 	var out swap
 	if ok {
@@ -163,11 +163,11 @@ func (y *symmetry) pair(a, b int32) bool {
 	return true
 }
 
-// around pairs the switches next to s but not t with those next to t but not s. Of several
+// pairNeighbors pairs the switches next to s but not t with those next to t but not s. Of several
 // possible partners it takes the one below the same parent, then the next in order; exchanges
 // detects a wrong guess.
-func (y *symmetry) around(s, t int32) bool {
-	own, theirs := y.alone(s, t), y.alone(t, s)
+func (y *symmetry) pairNeighbors(s, t int32) bool {
+	own, theirs := y.exclusiveNeighbors(s, t), y.exclusiveNeighbors(t, s)
 	if len(own) != len(theirs) {
 		return false
 	}
@@ -179,8 +179,8 @@ func (y *symmetry) around(s, t int32) bool {
 	return true
 }
 
-// alone returns the switches without a partner that are next to s but not t.
-func (y *symmetry) alone(s, t int32) []int32 {
+// exclusiveNeighbors returns the switches without a partner that are next to s but not t.
+func (y *symmetry) exclusiveNeighbors(s, t int32) []int32 {
 	arcs := y.n.g.Arcs
 	var out []int32
 	j, other := 0, y.sorted[t]

@@ -61,16 +61,16 @@ func (a *Analysis) moreTurns(have []foundTurn, orbits []orbit, out []outcome) []
 				continue
 			}
 			for _, s := range orbits[i].leaves { // each leaf turns packets that it cannot deliver itself
-				add(turn{s, a.n.like(t.in, s), a.n.like(t.out, s)}, lostHost(s))
+				add(turn{s, a.n.correspondingArc(t.in, s), a.n.correspondingArc(t.out, s)}, lostHost(s))
 			}
 		}
 	}
 	return have
 }
 
-// like returns the arc of switch s that corresponds to an arc of another switch of its kind: it
+// correspondingArc returns the arc of switch s that corresponds to an arc of another switch of its kind: it
 // joins the same neighbour in the same direction.
-func (n *network) like(arc, s int32) int32 {
+func (n *network) correspondingArc(arc, s int32) int32 {
 	out := n.g.From(arc)
 	to := n.g.Arcs[arc].To
 	inward := n.g.Arcs[arc].Dir == topology.Down

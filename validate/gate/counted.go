@@ -75,8 +75,8 @@ func gaps(p *PortWindow, samples []Sample) []drivers.CounterID {
 	return out
 }
 
-// off reports the counters that a switch could count but has turned off.
-func (j *judge) off(w *window) {
+// reportTurnedOff reports the counters that a switch could count but has turned off.
+func (j *judge) reportTurnedOff(w *window) {
 	if !slices.ContainsFunc(w.ports, func(p *PortWindow) bool { return len(p.port.Classes) > 0 }) {
 		return
 	}
@@ -89,7 +89,7 @@ func (j *judge) off(w *window) {
 		}
 	}
 	for _, where := range natural.Keys(why) {
-		j.found(NotCounted, Inconclusive, w.dev.Name, "", fmt.Sprintf("%s are not counted: %s", strings.Join(why[where], " and "), where), "turn the counters on, and repeat the window")
+		j.addFinding(NotCounted, Inconclusive, w.dev.Name, "", fmt.Sprintf("%s are not counted: %s", strings.Join(why[where], " and "), where), "turn the counters on, and repeat the window")
 	}
 }
 
@@ -102,19 +102,19 @@ func (w *window) needed() []need {
 	return slices.DeleteFunc(slices.Clone(needs), func(n need) bool { return n.metrics[0] == drivers.StormsDetected })
 }
 
-// counted reports the counters of a port that are missing although they decide whether the port
+// reportMissingCounters reports the counters of a port that are missing although they decide whether the port
 // is healthy. Counters that went backwards are reported elsewhere, as [CounterReset].
-func (j *judge) counted(w *window, p *PortWindow) {
+func (j *judge) reportMissingCounters(w *window, p *PortWindow) {
 	if len(p.port.Classes) == 0 || p.Back > 0 {
 		return
 	}
-	note := func(what, fix string) { j.found(NotCounted, Inconclusive, p.Device, p.Port, what, fix) }
+	note := func(what, fix string) { j.addFinding(NotCounted, Inconclusive, p.Device, p.Port, what, fix) }
 	const again = "find out why the device shows them only sometimes, and repeat the window"
 	if len(p.Growth) == 0 {
 		switch {
 		case w.dev.Host:
 			note("the NIC did not show its counters at both ends of the window", "make sure that the host can read its driver's statistics")
-		case !slices.ContainsFunc(w.needed(), w.isOff): // else [judge.off] says why
+		case !slices.ContainsFunc(w.needed(), w.isOff): // else [judge.reportTurnedOff] says why
 			note("the port did not show its counters at both ends of the window", "make sure that the device has the port and counts for it")
 		}
 		return
@@ -167,8 +167,8 @@ func (p *PortWindow) knows(m drivers.Metric, index int) bool {
 	return ok
 }
 
-// saw reports whether the growth of a counter is known for the whole window.
-func (p *PortWindow) saw(m drivers.Metric, index int) bool {
+// knewAllWindow reports whether the growth of a counter is known for the whole window.
+func (p *PortWindow) knewAllWindow(m drivers.Metric, index int) bool {
 	return p.knows(m, index) && p.Back == 0 && !slices.Contains(p.gaps, m.Of(index))
 }
 

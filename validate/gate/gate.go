@@ -211,7 +211,7 @@ func (p *PortWindow) end() intent.Endpoint { return intent.Endpoint{Device: p.De
 // Judge judges the samples of devices. The order of the samples does not matter; samples of
 // other devices, and ports that no device lists, are ignored.
 func Judge(devices []Device, samples []Sample, o Options) *Result {
-	j := &judge{o: o, at: map[intent.Endpoint]*PortWindow{}, base: map[intent.Endpoint]*PortWindow{}, apart: map[apart]bool{}}
+	j := &judge{o: o, at: map[intent.Endpoint]*PortWindow{}, base: map[intent.Endpoint]*PortWindow{}, apart: map[outlier]bool{}}
 	if o.Baseline != nil {
 		for i := range o.Baseline.Ports {
 			if b := &o.Baseline.Ports[i]; b.Span > 0 {
@@ -235,16 +235,16 @@ func Judge(devices []Device, samples []Sample, o Options) *Result {
 	}
 	j.stragglers()
 	for _, w := range j.windows {
-		j.device(w)
+		j.judgeDevice(w)
 	}
 	j.sources()
 	for _, p := range j.pauses {
 		j.out = append(j.out, p.finding)
 	}
 	j.disagree()
-	j.loop()
-	j.elsewhere()
-	j.idle()
+	j.judgeCongestionControl()
+	j.rdmaInWrongPriority()
+	j.findUnloaded()
 	return j.result()
 }
 
@@ -253,7 +253,7 @@ type judge struct {
 	windows []*window
 	at      map[intent.Endpoint]*PortWindow
 	base    map[intent.Endpoint]*PortWindow // of the baseline
-	apart   map[apart]bool                  // stragglers that [judge.stragglers] reported
+	apart   map[outlier]bool                // stragglers that [judge.stragglers] reported
 	out     []Finding
 	pauses  []longPause
 	traced  []Source
@@ -261,12 +261,12 @@ type judge struct {
 	unloaded []string
 }
 
-func (j *judge) found(id string, means Verdict, device, port, what, fix string) {
+func (j *judge) addFinding(id string, means Verdict, device, port, what, fix string) {
 	j.out = append(j.out, Finding{ID: id, Means: means, Device: device, Port: port, What: what, Fix: fix})
 }
 
-// failed adds a failure shown by a counter of a port.
-func (j *judge) failed(id string, p *PortWindow, of drivers.CounterID, what, fix string) {
+// addFailure adds a failure shown by a counter of a port.
+func (j *judge) addFailure(id string, p *PortWindow, of drivers.CounterID, what, fix string) {
 	j.out = append(j.out, Finding{ID: id, Means: Fail, Device: p.Device, Port: p.Port, What: what, Fix: fix, Counter: of, Count: p.Growth[of], Span: p.Span})
 }
 

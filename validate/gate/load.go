@@ -31,16 +31,16 @@ type load struct {
 	quiet        []string // NICs without load of the class
 }
 
-// proves reports whether the load is large enough to prove that the class loses nothing.
-func (l *load) proves() bool { return l.class >= loadLeast && loaded(l.class, l.lossy) }
+// isEnough reports whether the load is large enough to prove that the class loses nothing.
+func (l *load) isEnough() bool { return l.class >= loadLeast && loaded(l.class, l.lossy) }
 
 // loaded reports whether a class carried its share of the traffic.
 func loaded(class, lossy float64) bool { return class > 0 && class >= LoadPart*(class+lossy) }
 
-// idle finds lossless classes without load, or whose packets no switch counts, and names NICs
+// findUnloaded finds lossless classes without load, or whose packets no switch counts, and names NICs
 // without load of a class that other NICs carried. A class that is lossless on no port is
 // skipped: it cannot lose anything.
-func (j *judge) idle() {
+func (j *judge) findUnloaded() {
 	classes := map[string]*load{}
 	any := false
 	hosts := slices.ContainsFunc(j.windows, func(w *window) bool {
@@ -63,22 +63,22 @@ func (j *judge) idle() {
 		}
 	}
 	if any && len(classes) == 0 && j.o.Traffic {
-		j.found(NoTraffic, Inconclusive, "", "", "no port of the window has a lossless class", "choose switches with lossless ports")
+		j.addFinding(NoTraffic, Inconclusive, "", "", "no port of the window has a lossless class", "choose switches with lossless ports")
 	}
 	for _, name := range natural.Keys(classes) {
 		const again = "repeat the window while RDMA traffic of the class runs"
 		l := classes[name]
-		if !l.proves() {
+		if !l.isEnough() {
 			j.unloaded = append(j.unloaded, name)
 		}
 		switch {
 		case !j.o.Traffic:
 		case !l.counted:
-			j.found(NoTraffic, Inconclusive, "", "", fmt.Sprintf("no switch counts the packets of lossless class %s, so it may have carried none", name), "turn the queue counters on, and repeat the window")
-		case !l.proves():
-			j.found(NoTraffic, Inconclusive, "", "", fmt.Sprintf("lossless class %s carried %s", name, l.says()), again)
+			j.addFinding(NoTraffic, Inconclusive, "", "", fmt.Sprintf("no switch counts the packets of lossless class %s, so it may have carried none", name), "turn the queue counters on, and repeat the window")
+		case !l.isEnough():
+			j.addFinding(NoTraffic, Inconclusive, "", "", fmt.Sprintf("lossless class %s carried %s", name, l.describe()), again)
 		case len(l.quiet) > 0:
-			j.found(NoTraffic, Pass, "", "", fmt.Sprintf("%d of %d NICs carried no load of lossless class %s, so the window proves nothing about them: %s", len(l.quiet), l.nics, name, words.Some(natural.Sorted(l.quiet), 5)), again)
+			j.addFinding(NoTraffic, Pass, "", "", fmt.Sprintf("%d of %d NICs carried no load of lossless class %s, so the window proves nothing about them: %s", len(l.quiet), l.nics, name, words.Some(natural.Sorted(l.quiet), 5)), again)
 		}
 	}
 }
@@ -107,12 +107,12 @@ func (l *load) add(p, nic *PortWindow, c Class) {
 	}
 }
 
-// says describes how little the class carried, and which queue carried the load instead.
-func (l *load) says() string {
+// describe describes how little the class carried, and which queue carried the load instead.
+func (l *load) describe() string {
 	out := "no packets during the window"
 	switch {
 	case l.packets > 0:
-		out = "only " + count(l.packets, "packet") + " during the window"
+		out = "only " + countNoun(l.packets, "packet") + " during the window"
 	case l.class > 0:
 		out = fmt.Sprintf("only %s during the window", units.Bytes(l.class))
 	}

@@ -21,9 +21,9 @@ const (
 	arrives, arrivesBadly = 0.5, 0.01
 )
 
-// loop finds broken congestion control: marks that no NIC answers, and notifications that no
+// judgeCongestionControl finds broken congestion control: marks that no NIC answers, and notifications that no
 // sender obeys. It judges each NIC as receiver and as sender, and then the fabric as a whole.
-func (j *judge) loop() {
+func (j *judge) judgeCongestionControl() {
 	var marks, sent, handled, got uint64
 	allSend, allHandle, told, nics := true, true, false, 0
 	for _, w := range j.windows {
@@ -41,14 +41,14 @@ func (j *judge) loop() {
 			sent, handled, got = sent+s, handled+h, got+h+ignored
 			allSend, allHandle = allSend && sOK, allHandle && hOK
 			told = j.receiver(p, s, sOK) || told
-			j.reacts(p, h, hOK, ignored)
+			j.judgeNotified(p, h, hOK, ignored)
 		}
 	}
 	if nics == 0 || !j.o.AllHosts {
 		return
 	}
 	if allSend && !told && sent == 0 && marks >= fewestAcross {
-		j.found(CNPLoop, Fail, "", "", fmt.Sprintf("the switches marked %d packets of lossless classes, but no NIC sent a congestion notification", marks), "enable the notification point on the NICs, and make sure that nothing on the path clears the marks")
+		j.addFinding(CNPLoop, Fail, "", "", fmt.Sprintf("the switches marked %d packets of lossless classes, but no NIC sent a congestion notification", marks), "enable the notification point on the NICs, and make sure that nothing on the path clears the marks")
 		return
 	}
 	for _, w := range j.windows {
@@ -60,11 +60,11 @@ func (j *judge) loop() {
 	switch {
 	case !allHandle || sent < fewestAcross:
 	case handled == 0 && got == 0:
-		j.found(CNPLoop, Fail, "", "", fmt.Sprintf("the NICs sent %d congestion notifications, but none was handled", sent), lost)
+		j.addFinding(CNPLoop, Fail, "", "", fmt.Sprintf("the NICs sent %d congestion notifications, but none was handled", sent), lost)
 	case float64(got) < arrivesBadly*float64(sent):
-		j.found(CNPLoop, Fail, "", "", fmt.Sprintf("the NICs sent %d congestion notifications, but only %d arrived at a sender", sent, got), lost)
+		j.addFinding(CNPLoop, Fail, "", "", fmt.Sprintf("the NICs sent %d congestion notifications, but only %d arrived at a sender", sent, got), lost)
 	case float64(got) < arrives*float64(sent):
-		j.found(CNPLoop, Warn, "", "", fmt.Sprintf("the NICs sent %d congestion notifications, but only %d arrived at a sender", sent, got), lost)
+		j.addFinding(CNPLoop, Warn, "", "", fmt.Sprintf("the NICs sent %d congestion notifications, but only %d arrived at a sender", sent, got), lost)
 	}
 }
 
@@ -77,29 +77,29 @@ func (j *judge) receiver(p *PortWindow, sent uint64, counted bool) bool {
 	case !counted || n < fewestHere:
 		return false
 	case sent == 0:
-		j.found(CNPLoop, Fail, p.Device, p.Port, fmt.Sprintf("the NIC received %d marked packets and sent no congestion notification", n), fix)
+		j.addFinding(CNPLoop, Fail, p.Device, p.Port, fmt.Sprintf("the NIC received %d marked packets and sent no congestion notification", n), fix)
 		return true
 	case n/sent >= mostPerCNP:
-		j.found(CNPLoop, Warn, p.Device, p.Port, fmt.Sprintf("the NIC received %d marked packets and sent only %s", n, count(sent, "congestion notification")), fix+", and its limit of notifications")
+		j.addFinding(CNPLoop, Warn, p.Device, p.Port, fmt.Sprintf("the NIC received %d marked packets and sent only %s", n, countNoun(sent, "congestion notification")), fix+", and its limit of notifications")
 	}
 	return false
 }
 
-// reacts judges a NIC that receives congestion notifications.
-func (j *judge) reacts(p *PortWindow, handled uint64, counted bool, ignored uint64) {
+// judgeNotified judges a NIC that receives congestion notifications.
+func (j *judge) judgeNotified(p *PortWindow, handled uint64, counted bool, ignored uint64) {
 	const fix = "enable the reaction point of the class's priority"
 	switch {
 	case ignored == 0:
 	case counted && ignored >= fewestHere && float64(handled) < arrivesBadly*float64(ignored):
-		j.found(CNPLoop, Fail, p.Device, p.Port, fmt.Sprintf("the NIC ignored %s and handled %d", count(ignored, "congestion notification"), handled), fix)
+		j.addFinding(CNPLoop, Fail, p.Device, p.Port, fmt.Sprintf("the NIC ignored %s and handled %d", countNoun(ignored, "congestion notification"), handled), fix)
 	case counted:
-		j.found(CNPLoop, Warn, p.Device, p.Port, fmt.Sprintf("%d of %s were ignored", ignored, count(handled+ignored, "congestion notification")), fix)
+		j.addFinding(CNPLoop, Warn, p.Device, p.Port, fmt.Sprintf("%d of %s were ignored", ignored, countNoun(handled+ignored, "congestion notification")), fix)
 	default:
-		j.found(CNPLoop, Warn, p.Device, p.Port, fmt.Sprintf("%s ignored", were(ignored, "congestion notification")), fix)
+		j.addFinding(CNPLoop, Warn, p.Device, p.Port, fmt.Sprintf("%s ignored", countWere(ignored, "congestion notification")), fix)
 	}
 }
 
-func were(n uint64, noun string) string {
+func countWere(n uint64, noun string) string {
 	if n == 1 {
 		return "1 " + noun + " was"
 	}
@@ -119,7 +119,7 @@ func (j *judge) marksArrive(p *PortWindow) {
 		marks += p.count(drivers.QueueMarked, c.Queue)
 	}
 	if counted && marks >= fewestAcross && float64(seen) < arrivesBadly*float64(marks) {
-		j.found(CNPLoop, Warn, p.Device, p.Port, fmt.Sprintf("the port marked %d packets of lossless classes to %s, which received %d marked RoCE packets", marks, p.port.Peer, seen),
+		j.addFinding(CNPLoop, Warn, p.Device, p.Port, fmt.Sprintf("the port marked %d packets of lossless classes to %s, which received %d marked RoCE packets", marks, p.port.Peer, seen),
 			"see whether other traffic is in the class, and whether the NIC's ECN is on for its priority")
 	}
 }

@@ -28,9 +28,9 @@ type marked struct {
 // switch pauses: the queue stays above its ECN thresholds for at least as long.
 const markShare = 0.01
 
-// few reports whether marks are missing: there are fewer marks than pauses that they should
+// isTooFew reports whether marks are missing: there are fewer marks than pauses that they should
 // have prevented, and the congested queue marks hardly any of its packets.
-func (m marked) few() bool {
+func (m marked) isTooFew() bool {
 	return m.frames >= fewestHere && float64(m.marks) < m.pauses && m.share < markShare*m.part
 }
 
@@ -42,21 +42,21 @@ func (j *judge) marking(w *window) {
 	for prio := range qos.NumPriorities {
 		now, was := markedBy(j.at, w.ports, prio), markedBy(j.base, w.ports, prio)
 		const fix = "lower the ECN thresholds of the class, and make sure that its packets are ECN-capable"
-		sent := fmt.Sprintf("it sent %s for class %s", count(now.frames, "frame"), now.class)
+		sent := fmt.Sprintf("it sent %s for class %s", countNoun(now.frames, "frame"), now.class)
 		// In the baseline, the switch also marked this little for its pauses.
 		usual := was.counted && was.pauses > 0 && float64(now.marks)*was.pauses >= float64(was.marks)*now.pauses/2
 		switch off := w.off[drivers.QueueMarked]; {
 		case now.frames == 0:
 		case !now.counted && off != "" && j.o.Traffic:
-			j.found(ECNBeforePFC, Inconclusive, w.dev.Name, "", sent+"; its marks are not counted: "+off, "turn the counter on, and repeat the window")
+			j.addFinding(ECNBeforePFC, Inconclusive, w.dev.Name, "", sent+"; its marks are not counted: "+off, "turn the counter on, and repeat the window")
 		case !now.counted:
 		case now.marks == 0 && now.frames >= fewestHere && was.marks >= fewestHere:
-			j.found(ECNBeforePFC, Fail, w.dev.Name, "", fmt.Sprintf("%s but marked none of its packets, and in the baseline it marked %d", sent, was.marks), fix)
+			j.addFinding(ECNBeforePFC, Fail, w.dev.Name, "", fmt.Sprintf("%s but marked none of its packets, and in the baseline it marked %d", sent, was.marks), fix)
 		case usual:
 		case now.marks == 0:
-			j.found(ECNBeforePFC, Warn, w.dev.Name, "", sent+" but marked none of its packets", fix)
-		case now.few():
-			j.found(ECNBeforePFC, Warn, w.dev.Name, "", fmt.Sprintf("%s, up to %.1f %% of the time, but marked only %s", sent, 100*now.part, count(now.marks, "packet")), fix)
+			j.addFinding(ECNBeforePFC, Warn, w.dev.Name, "", sent+" but marked none of its packets", fix)
+		case now.isTooFew():
+			j.addFinding(ECNBeforePFC, Warn, w.dev.Name, "", fmt.Sprintf("%s, up to %.1f %% of the time, but marked only %s", sent, 100*now.part, countNoun(now.marks, "packet")), fix)
 		}
 	}
 }

@@ -108,14 +108,14 @@ func (p *PortWindow) pausedPart(duration, pauses drivers.Metric, priority int) (
 	return headroom.PausedAtMost(int64(min(n, 1<<62)), p.port.Speed, p.Span), false, true
 }
 
-func (j *judge) nic(p *PortWindow) {
-	usual := j.usual(p)
+func (j *judge) rdmaErrors(p *PortWindow) {
+	usual := j.baselineOf(p)
 	for _, e := range rdmaErrors {
 		n := p.count(e.m, 0)
-		if n == 0 || j.apart[apart{p.end(), e.m}] || usual != nil && p.rate(e.m, 0) <= 2*usual.rate(e.m, 0) {
+		if n == 0 || j.apart[outlier{p.end(), e.m}] || usual != nil && p.rate(e.m, 0) <= 2*usual.rate(e.m, 0) {
 			continue
 		}
-		j.found(RDMAError, Warn, p.Device, p.Port, fmt.Sprintf("%d %s", n, e.says), "look for loss on the path: drops, cable errors, packets classified as lossy")
+		j.addFinding(RDMAError, Warn, p.Device, p.Port, fmt.Sprintf("%d %s", n, e.says), "look for loss on the path: drops, cable errors, packets classified as lossy")
 	}
 }
 

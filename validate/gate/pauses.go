@@ -46,7 +46,7 @@ func (j *judge) sources() {
 	for prio := range qos.NumPriorities {
 		devices, ways, name := j.ways(prio)
 		for _, o := range origin.Find(devices, ways) {
-			src := say(o, ways, prio, name)
+			src := describeSource(o, ways, prio, name)
 			j.traced = append(j.traced, src)
 			before := len(j.pauses)
 			j.pauses = slices.DeleteFunc(j.pauses, func(p longPause) bool {
@@ -54,11 +54,11 @@ func (j *judge) sources() {
 			})
 			switch {
 			case o.Kind == origin.Storm:
-				j.found(Storm, Fail, src.Device, src.Port, src.What, src.Fix())
+				j.addFinding(Storm, Fail, src.Device, src.Port, src.What, src.Fix())
 			case o.Kind == origin.Cycle && !o.Moves:
-				j.found(Deadlock, Fail, src.Device, src.Port, src.What, src.Fix())
+				j.addFinding(Deadlock, Fail, src.Device, src.Port, src.What, src.Fix())
 			case len(j.pauses) < before:
-				j.found(PauseSource, Warn, src.Device, src.Port, src.What, src.Fix())
+				j.addFinding(PauseSource, Warn, src.Device, src.Port, src.What, src.Fix())
 			}
 		}
 	}
@@ -94,8 +94,8 @@ func (j *judge) ways(prio int) (devices map[string]origin.Device, out []origin.W
 				at[from] = len(out)
 				out = append(out, origin.Way{From: from, To: to, Speed: p.port.Speed})
 			}
-			p.tell(&out[at[p.end()]], c, w.dev.Host, true)
-			p.tell(&out[at[p.port.Peer]], c, w.dev.Host, false)
+			p.addTraffic(&out[at[p.end()]], c, w.dev.Host, true)
+			p.addTraffic(&out[at[p.port.Peer]], c, w.dev.Host, false)
 		}
 	}
 	for i := range out {
@@ -110,8 +110,8 @@ func (j *judge) ways(prio int) (devices map[string]origin.Device, out []origin.W
 	return devices, out, class
 }
 
-// tell adds to a way the data counters of one of its ends, the sender or the receiver.
-func (p *PortWindow) tell(w *origin.Way, c *Class, host, sender bool) {
+// addTraffic adds to a way the data counters of one of its ends, the sender or the receiver.
+func (p *PortWindow) addTraffic(w *origin.Way, c *Class, host, sender bool) {
 	bytes, packets, index := drivers.QueueBytes, drivers.QueuePackets, c.Queue
 	switch {
 	case host && sender:
@@ -158,8 +158,8 @@ func (p *PortWindow) used(bytes, packets drivers.Metric, index int) (part float6
 	return most, known && most <= hardlyUsed
 }
 
-// say describes a source in words.
-func say(o origin.Source, ways []origin.Way, prio int, class string) Source {
+// describeSource describes a source in words.
+func describeSource(o origin.Source, ways []origin.Way, prio int, class string) Source {
 	s := Source{Class: class, Priority: prio, Kind: o.Kind, Device: o.At.Device, Port: o.At.Port, Certain: o.Certain, Why: o.Why, Paused: []string{}}
 	for _, i := range o.Ways {
 		s.Paused = append(s.Paused, ways[i].From.String())
@@ -222,7 +222,7 @@ func timePart(w origin.Way) string {
 	case w.Paused.Set:
 		return fmt.Sprintf(" %.0f %% of the time", 100*w.Paused.V)
 	case w.Frames.Set:
-		return " with " + count(w.Frames.V, "PFC frame")
+		return " with " + countNoun(w.Frames.V, "PFC frame")
 	}
 	return ""
 }

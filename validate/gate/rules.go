@@ -19,31 +19,31 @@ var used = []drivers.Metric{
 	drivers.QueueDrops, drivers.QueueMarked, drivers.StormsDetected, drivers.GroupDrops, drivers.HeadroomPeak,
 }
 
-func (j *judge) device(w *window) {
+func (j *judge) judgeDevice(w *window) {
 	if w.n < 2 {
-		j.found(NotCounted, Inconclusive, w.dev.Name, "", "its counters were not read at both ends of the window", "make sure that the device can be read")
+		j.addFinding(NotCounted, Inconclusive, w.dev.Name, "", "its counters were not read at both ends of the window", "make sure that the device can be read")
 		return
 	}
 	j.tooShort(w)
-	j.off(w)
+	j.reportTurnedOff(w)
 	for _, p := range w.ports {
 		if p.Back > 0 {
 			what := "counters went backwards: the counts of the window are unknown"
 			if p.Steps > 1 {
 				what = fmt.Sprintf("counters went backwards in %d of %s: their counts are unknown", p.Back, words.Plural(p.Steps, "step", "steps"))
 			}
-			j.found(CounterReset, Inconclusive, p.Device, p.Port, what, "look for a restart or a manual clear, and repeat the window")
+			j.addFinding(CounterReset, Inconclusive, p.Device, p.Port, what, "look for a restart or a manual clear, and repeat the window")
 		}
-		j.counted(w, p)
-		j.stands(p, w.dev.Host)
-		j.lost(p)
+		j.reportMissingCounters(w, p)
+		j.frozenCounters(p, w.dev.Host)
+		j.lossesOfClasses(p)
 		j.storms(p)
 		j.linkPause(p)
 		j.wrongPriority(p, w.dev.Host)
 		j.errors(p)
-		j.paused(p, w.dev.Host)
+		j.longPauses(p, w.dev.Host)
 		if w.dev.Host {
-			j.nic(p)
+			j.rdmaErrors(p)
 			continue
 		}
 		j.headroom(p)
@@ -73,7 +73,7 @@ func (j *judge) tooShort(w *window) {
 		}
 	}
 	if need := 2 * every; w.span < need {
-		j.found(WindowTooShort, Inconclusive, w.dev.Name, "", fmt.Sprintf("it updates its counters only every %s (%s), and a window must be at least twice as long", Spell(every), slowest),
+		j.addFinding(WindowTooShort, Inconclusive, w.dev.Name, "", fmt.Sprintf("it updates its counters only every %s (%s), and a window must be at least twice as long", Spell(every), slowest),
 			"use a window of at least "+Spell(need))
 	}
 }
@@ -86,12 +86,12 @@ func Spell(d time.Duration) string {
 	return d.Round(10 * time.Millisecond).String()
 }
 
-// lost finds packets lost by lossless classes. Packets that a queue dropped while the watchdog
+// lossesOfClasses finds packets lost by lossless classes. Packets that a queue dropped while the watchdog
 // drained it belong to the watchdog's finding.
-func (j *judge) lost(p *PortWindow) {
+func (j *judge) lossesOfClasses(p *PortWindow) {
 	note := func(where string, c *Class, m drivers.Metric, index int, fix string) {
 		if n := p.count(m, index); n > 0 {
-			j.failed(LosslessDrop, p, m.Of(index), fmt.Sprintf("%s of lossless class %s dropped %s", fmt.Sprintf(where, index), c.Name, count(n, "packet")), fix)
+			j.addFailure(LosslessDrop, p, m.Of(index), fmt.Sprintf("%s of lossless class %s dropped %s", fmt.Sprintf(where, index), c.Name, countNoun(n, "packet")), fix)
 		}
 	}
 	for i := range p.port.Classes {
@@ -103,7 +103,7 @@ func (j *judge) lost(p *PortWindow) {
 		note("priority %d", c, drivers.PriorityDiscards, c.Priority, "check the NIC's receive buffers, and that it pauses this priority")
 	}
 	if n := p.count(drivers.Discards, 0); n > 0 && !j.discarded(p) {
-		j.found(LosslessDrop, Warn, p.Device, p.Port, fmt.Sprintf("the NIC had no buffer for %s of a priority that it does not report", count(n, "packet")), "check the NIC's receive buffers")
+		j.addFinding(LosslessDrop, Warn, p.Device, p.Port, fmt.Sprintf("the NIC had no buffer for %s of a priority that it does not report", countNoun(n, "packet")), "check the NIC's receive buffers")
 	}
 }
 
@@ -117,8 +117,8 @@ func (j *judge) discarded(p *PortWindow) bool {
 	return false
 }
 
-// count prints "1 frame" or "3 frames".
-func count(n uint64, noun string) string {
+// countNoun prints "1 frame" or "3 frames".
+func countNoun(n uint64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
@@ -141,14 +141,14 @@ func (j *judge) storms(p *PortWindow) {
 		}
 		what := fmt.Sprintf("the PFC watchdog found queue %d stuck %s", q, times(n))
 		if d := p.count(drivers.QueueDrops, q); d > 0 {
-			what += ", and " + count(d, "packet") + " of it were dropped"
+			what += ", and " + countNoun(d, "packet") + " of it were dropped"
 		}
-		j.failed(Watchdog, p, drivers.StormsDetected.Of(q), what, "check the device attached there: it paused for longer than the watchdog allows")
+		j.addFailure(Watchdog, p, drivers.StormsDetected.Of(q), what, "check the device attached there: it paused for longer than the watchdog allows")
 	}
 	if n := p.count(drivers.StallErrors, 0); n > 0 {
-		j.failed(NICStall, p, drivers.StallErrors.Of(0), fmt.Sprintf("the NIC aborted its pause %s, because it had lasted too long", times(n)), "find out why the host does not accept packets")
+		j.addFailure(NICStall, p, drivers.StallErrors.Of(0), fmt.Sprintf("the NIC aborted its pause %s, because it had lasted too long", times(n)), "find out why the host does not accept packets")
 	} else if n := p.count(drivers.StallWarnings, 0); n > 0 {
-		j.found(NICStall, Warn, p.Device, p.Port, fmt.Sprintf("the NIC nearly aborted its pause %s", times(n)), "find out why the host does not accept packets")
+		j.addFinding(NICStall, Warn, p.Device, p.Port, fmt.Sprintf("the NIC nearly aborted its pause %s", times(n)), "find out why the host does not accept packets")
 	}
 }
 
@@ -172,7 +172,7 @@ func (j *judge) linkPause(p *PortWindow) {
 		// The two counters are not updated at the same moment.
 		skew := uint64(float64(sum)*0.02) + 2
 		if n > 0 && (n > sum || n+skew < most) {
-			j.failed(LinkPause, p, way.link.Of(0), fmt.Sprintf("the port %s %s that pause the whole link (IEEE 802.3x)", way.says, count(n, "frame")), "turn link pause off on both ends")
+			j.addFailure(LinkPause, p, way.link.Of(0), fmt.Sprintf("the port %s %s that pause the whole link (IEEE 802.3x)", way.says, countNoun(n, "frame")), "turn link pause off on both ends")
 		}
 	}
 }
@@ -189,11 +189,11 @@ func (j *judge) wrongPriority(p *PortWindow, host bool) {
 			continue
 		}
 		if n := p.count(drivers.PFCRx, i); n > 0 && !p.port.Asymmetric && peer.count(drivers.PFCTx, i) == 0 {
-			j.failed(WrongPriority, p, drivers.PFCRx.Of(i), fmt.Sprintf("the port received %s that pause priority %d, which the intent calls lossy", count(n, "frame"), i), "check the other end: it has PFC on for this priority, or maps packets to it")
+			j.addFailure(WrongPriority, p, drivers.PFCRx.Of(i), fmt.Sprintf("the port received %s that pause priority %d, which the intent calls lossy", countNoun(n, "frame"), i), "check the other end: it has PFC on for this priority, or maps packets to it")
 		}
 		obeyed := peer != nil && peer.port.Asymmetric
 		if n := p.count(drivers.PFCTx, i); n > 0 && !obeyed && peer.count(drivers.PFCRx, i) == 0 {
-			j.failed(WrongPriority, p, drivers.PFCTx.Of(i), fmt.Sprintf("the port sent %s that pause priority %d, which the intent calls lossy", count(n, "frame"), i), "check the port's map from priority to priority group")
+			j.addFailure(WrongPriority, p, drivers.PFCTx.Of(i), fmt.Sprintf("the port sent %s that pause priority %d, which the intent calls lossy", countNoun(n, "frame"), i), "check the port's map from priority to priority group")
 		} else if before := p.first[drivers.PFCTx.Of(i)]; n == 0 && before > 0 && !host {
 			j.out = append(j.out, pausedBefore(p.Device, p.Port, i, "; none during this window"))
 		}
@@ -210,19 +210,19 @@ const (
 	boundFactor = 10
 )
 
-// paused finds priorities of a port that were paused for long, and those of the port at the
+// longPauses finds priorities of a port that were paused for long, and those of the port at the
 // other end if that is not in the window. Twice the baseline is allowed.
-func (j *judge) paused(p *PortWindow, host bool) {
+func (j *judge) longPauses(p *PortWindow, host bool) {
 	for _, c := range p.port.Classes {
-		j.pausedLong(p, c, host, p.end(), p.port.Peer)
+		j.longPausesOneWay(p, c, host, p.end(), p.port.Peer)
 		if j.at[p.port.Peer] == nil {
-			j.pausedLong(p, c, host, p.port.Peer, p.end())
+			j.longPausesOneWay(p, c, host, p.port.Peer, p.end())
 		}
 	}
 }
 
-// pausedLong judges one direction of a port's link; the port is from or to.
-func (j *judge) pausedLong(p *PortWindow, c Class, host bool, from, to intent.Endpoint) {
+// longPausesOneWay judges one direction of a port's link; the port is from or to.
+func (j *judge) longPausesOneWay(p *PortWindow, c Class, host bool, from, to intent.Endpoint) {
 	s := stopped(j.at, from, to, c.Priority)
 	nic := j.at[p.port.Peer]
 	limit, says := pausedFabric, "was paused"
@@ -268,7 +268,7 @@ func (j *judge) headroom(p *PortWindow) {
 		if float64(peak) > most*float64(c.Headroom) {
 			what += ", nearly all of it"
 		}
-		j.found(HeadroomWatermark, Warn, p.Device, p.Port, what, "check the cable length and the pause response time of the other end, and raise the group's xoff")
+		j.addFinding(HeadroomWatermark, Warn, p.Device, p.Port, what, "check the cable length and the pause response time of the other end, and raise the group's xoff")
 	}
 }
 
@@ -276,7 +276,7 @@ func (j *judge) pools(w *window) {
 	const much = 0.8
 	for _, name := range natural.Keys(w.pools) {
 		if size := w.dev.Pools[name]; size > 0 && float64(w.pools[name]) > much*float64(size) {
-			j.found(HeadroomWatermark, Warn, w.dev.Name, "", fmt.Sprintf("buffer pool %s was filled to %s of %s", name, units.Bytes(w.pools[name]), units.Bytes(size)), "find the queues that fill it: a smaller alpha leaves room for others")
+			j.addFinding(HeadroomWatermark, Warn, w.dev.Name, "", fmt.Sprintf("buffer pool %s was filled to %s of %s", name, units.Bytes(w.pools[name]), units.Bytes(size)), "find the queues that fill it: a smaller alpha leaves room for others")
 		}
 	}
 }

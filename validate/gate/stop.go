@@ -58,7 +58,7 @@ const (
 // disagree returns the end of a link that counted hardly any of the PFC frames that the other
 // end counted; nil if the ends agree or cannot be compared.
 func disagree(receiver, sender *PortWindow, priority int) (few *PortWindow) {
-	if !receiver.saw(drivers.PFCRx, priority) || !sender.saw(drivers.PFCTx, priority) || !receiver.sameTime(sender) {
+	if !receiver.knewAllWindow(drivers.PFCRx, priority) || !sender.knewAllWindow(drivers.PFCTx, priority) || !receiver.sameTime(sender) {
 		return nil
 	}
 	got, sent := receiver.count(drivers.PFCRx, priority), sender.count(drivers.PFCTx, priority)
@@ -111,38 +111,38 @@ func (j *judge) disagreeOn(p *PortWindow, host bool, prio int) {
 		if host {
 			fix = "check firmware and driver of the NIC, and whether its counters are renewed (ethtool -S)"
 		}
-		j.found(EndsDisagree, Warn, p.Device, p.Port, fmt.Sprintf("the port counted %s sent for priority %d, but %s received %d from it: its firmware, driver or counters are wrong",
-			count(sent, "PFC frame"), prio, peer.end(), got), fix)
+		j.addFinding(EndsDisagree, Warn, p.Device, p.Port, fmt.Sprintf("the port counted %s sent for priority %d, but %s received %d from it: its firmware, driver or counters are wrong",
+			countNoun(sent, "PFC frame"), prio, peer.end(), got), fix)
 		return
 	}
-	j.found(EndsDisagree, Warn, p.Device, p.Port, fmt.Sprintf("the port counted %s sent for priority %d, but %s received only %d: either the counters of this port are wrong, or the other end ignores PFC",
-		count(sent, "PFC frame"), prio, peer.end(), got), "check PFC at the other end, and the firmware, driver and counters of both")
+	j.addFinding(EndsDisagree, Warn, p.Device, p.Port, fmt.Sprintf("the port counted %s sent for priority %d, but %s received only %d: either the counters of this port are wrong, or the other end ignores PFC",
+		countNoun(sent, "PFC frame"), prio, peer.end(), got), "check PFC at the other end, and the firmware, driver and counters of both")
 }
 
 // fewestStill is how many packets the other end of a link must have received before a port that
 // counted hardly any is reported.
 const fewestStill = 10_000
 
-// stands finds ports whose counters do not move although the other end received packets: their
+// frozenCounters finds ports whose counters do not move although the other end received packets: their
 // zeros prove nothing.
-func (j *judge) stands(p *PortWindow, host bool) {
+func (j *judge) frozenCounters(p *PortWindow, host bool) {
 	peer := j.at[p.port.Peer]
 	got, gotOK := peer.grew(drivers.PacketsRx, 0)
-	if n, ok := peer.all(drivers.PriorityRxPackets); ok {
+	if n, ok := peer.sumOverPriorities(drivers.PriorityRxPackets); ok {
 		got, gotOK = max(n, got), true
 	}
-	sent, sentOK := p.all(drivers.QueuePackets)
+	sent, sentOK := p.sumOverPriorities(drivers.QueuePackets)
 	if host {
-		sent, sentOK = p.all(drivers.PriorityTxPackets)
+		sent, sentOK = p.sumOverPriorities(drivers.PriorityTxPackets)
 	}
 	if gotOK && sentOK && got >= fewestStill && float64(sent) < arrivesBadly*float64(got) && p.sameTime(peer) {
-		j.found(NotCounted, Inconclusive, p.Device, p.Port, fmt.Sprintf("the port counted %s sent, but %s received %d: its counters do not advance", count(sent, "packet"), peer.end(), got),
+		j.addFinding(NotCounted, Inconclusive, p.Device, p.Port, fmt.Sprintf("the port counted %s sent, but %s received %d: its counters do not advance", countNoun(sent, "packet"), peer.end(), got),
 			"find out why the device does not renew its counters, and repeat the window")
 	}
 }
 
-// all adds up a counter over all queues or priorities; ok is false if one of them is not known.
-func (p *PortWindow) all(m drivers.Metric) (sum uint64, ok bool) {
+// sumOverPriorities adds up a counter over all queues or priorities; ok is false if one of them is not known.
+func (p *PortWindow) sumOverPriorities(m drivers.Metric) (sum uint64, ok bool) {
 	for i := range qos.NumPriorities {
 		n, ok := p.grew(m, i)
 		if !ok {

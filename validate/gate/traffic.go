@@ -23,12 +23,12 @@ const (
 	longestCNP = 14 + 4 + 40 + 8 + 12 + 16 + 4 + 4
 )
 
-// elsewhere finds NICs that send RDMA in another priority than the intent says, for example
+// rdmaInWrongPriority finds NICs that send RDMA in another priority than the intent says, for example
 // because a library ignores the NIC's default. A NIC's RDMA counters leave out its virtual
 // functions, but its priority counters do not: only more RDMA than traffic in the RDMA
 // priorities proves anything. Receivers are reported only if there are no such senders, because
 // the sender chooses the priority of its packets.
-func (j *judge) elsewhere() {
+func (j *judge) rdmaInWrongPriority() {
 	var sent, received []Finding
 	for _, w := range j.windows {
 		if !w.dev.Host {
@@ -59,7 +59,7 @@ func (p *PortWindow) stray(verb string, all, by, allPackets, byPackets drivers.M
 	}
 	least, each, size := uint64(strayBytes), uint64(longestCNP), func(n uint64) string { return units.Bytes(n).String() }
 	if !p.knows(all, 0) || !p.knows(by, p.port.Classes[0].Priority) {
-		all, by, least, each, size = allPackets, byPackets, strayLeast, 1, func(n uint64) string { return count(n, "packet") }
+		all, by, least, each, size = allPackets, byPackets, strayLeast, 1, func(n uint64) string { return countNoun(n, "packet") }
 	}
 	rdma, ok := p.grew(all, 0)
 	var in uint64
@@ -109,9 +109,9 @@ func Broken(n, packets uint64) string {
 	switch {
 	case n == 0:
 	case packets > 0 && float64(n) >= errorPart*float64(packets):
-		return fmt.Sprintf("%s with errors among %d packets, %s", count(n, "frame"), packets, oneIn(packets, n))
+		return fmt.Sprintf("%s with errors among %d packets, %s", countNoun(n, "frame"), packets, oneIn(packets, n))
 	case n >= errorMost && packets == 0:
-		return count(n, "frame") + " with errors"
+		return countNoun(n, "frame") + " with errors"
 	}
 	return ""
 }
@@ -121,7 +121,7 @@ func (j *judge) errors(p *PortWindow) {
 	const fix = "clean or replace cable and transceivers, and compare FEC at both ends"
 	packets, _ := p.grew(drivers.PacketsRx, 0)
 	if says := Broken(p.count(drivers.ErrorsRx, 0), packets); says != "" {
-		j.found(Errors, Warn, p.Device, p.Port, "the port received "+says, fix)
+		j.addFinding(Errors, Warn, p.Device, p.Port, "the port received "+says, fix)
 	}
 	all := p.codeWords()
 	if n := p.count(drivers.FECUncorrected, 0); n > 0 {
@@ -130,10 +130,10 @@ func (j *judge) errors(p *PortWindow) {
 		if j.o.Traffic && len(p.port.Classes) > 0 && all > 0 && float64(n) >= lostWords*all {
 			means = Fail
 		}
-		j.found(Errors, means, p.Device, p.Port, fmt.Sprintf("forward error correction could not correct %s", count(n, "code word")), fix)
+		j.addFinding(Errors, means, p.Device, p.Port, fmt.Sprintf("forward error correction could not correct %s", countNoun(n, "code word")), fix)
 	}
 	if n := p.count(drivers.SymbolErrors, 0); all > 0 && float64(n) > wrongSymbols*symbolsOfWord*all {
-		j.found(Errors, Warn, p.Device, p.Port, fmt.Sprintf("%s of %.3g had errors, which is more than forward error correction is specified for", count(n, "symbol"), symbolsOfWord*all), fix)
+		j.addFinding(Errors, Warn, p.Device, p.Port, fmt.Sprintf("%s of %.3g had errors, which is more than forward error correction is specified for", countNoun(n, "symbol"), symbolsOfWord*all), fix)
 	}
 }
 
@@ -172,15 +172,15 @@ const (
 	leastRail = 3
 )
 
-// apart is a counter of a NIC that stands out among its rail.
-type apart struct {
+// outlier is a counter of a NIC that stands out among its rail.
+type outlier struct {
 	nic intent.Endpoint
 	m   drivers.Metric
 }
 
 // stragglers finds NICs that repeat or miss far more packets than the others of their rail: the
 // NICs on the same switch, or those with the same name on other hosts. The finding replaces the
-// one on the NIC alone, which [judge.nic] leaves out.
+// one on the NIC alone, which [judge.rdmaErrors] leaves out.
 func (j *judge) stragglers() {
 	rails := map[string][]*PortWindow{}
 	for _, by := range []func(*PortWindow) string{
@@ -222,11 +222,11 @@ func (j *judge) straggler(rail string, ports []*PortWindow, m drivers.Metric, sa
 	if n < leastRail || most < fewestOdd || most/odd < next {
 		return
 	}
-	key := apart{worst.end(), m}
+	key := outlier{worst.end(), m}
 	if j.apart[key] {
 		return
 	}
 	j.apart[key] = true
-	j.found(Straggler, Warn, worst.Device, worst.Port, fmt.Sprintf("%d %s, against %d at most on each of %d other %s", most, says, next, n-1, rail),
+	j.addFinding(Straggler, Warn, worst.Device, worst.Port, fmt.Sprintf("%d %s, against %d at most on each of %d other %s", most, says, next, n-1, rail),
 		"compare this NIC, its cable and its switch port with the others of the rail")
 }

@@ -43,16 +43,16 @@ func windowOf(d *Device, samples []Sample) *window {
 	}
 	for _, name := range natural.Keys(d.Ports) {
 		port := d.Ports[name]
-		w.ports = append(w.ports, grow(&PortWindow{Device: d.Name, Port: name, Growth: drivers.PortCounters{}, port: &port}, samples))
+		w.ports = append(w.ports, windowOfPort(&PortWindow{Device: d.Name, Port: name, Growth: drivers.PortCounters{}, port: &port}, samples))
 	}
 	w.groups = groupDrops(w.ports)
 	return w
 }
 
-// grow adds up the growth of a port's counters from sample to sample. If any counter went
+// windowOfPort adds up the growth of a port's counters from sample to sample. If any counter went
 // backwards in a step, as after a restart or a clear, the growth in that step is unknown for
 // all: another counter that restarted at zero may have passed its old value.
-func grow(p *PortWindow, samples []Sample) *PortWindow {
+func windowOfPort(p *PortWindow, samples []Sample) *PortWindow {
 	p.gaps = gaps(p, samples)
 	for i, s := range samples {
 		now := s.Ports[p.Port]
@@ -114,8 +114,8 @@ func (p *PortWindow) rate(m drivers.Metric, index int) float64 {
 	return float64(p.count(m, index)) / p.Span.Seconds()
 }
 
-// usual returns the baseline of a port; nil if there is none.
-func (j *judge) usual(p *PortWindow) *PortWindow { return j.base[p.end()] }
+// baselineOf returns the baseline of a port; nil if there is none.
+func (j *judge) baselineOf(p *PortWindow) *PortWindow { return j.base[p.end()] }
 
 // Lean removes counters from a sample that neither failures nor comparisons of rates need, so
 // that the baseline of a large fabric fits into memory.
