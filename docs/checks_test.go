@@ -89,7 +89,7 @@ func TestNamesOfChecks(t *testing.T) {
 		for _, name := range checkName.FindAllString(text, -1) {
 			n++
 			if !known[name] {
-				t.Errorf("%s names the check %s, which there is not", page, name)
+				t.Errorf("%s names the unknown check %s", page, name)
 			}
 		}
 	}

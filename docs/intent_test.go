@@ -131,7 +131,7 @@ func keys() (string, error) {
 		}
 	}
 	if len(queue) != len(root.Defs) {
-		return "", fmt.Errorf("%d objects were spoken of, the schema has %d", len(queue), len(root.Defs))
+		return "", fmt.Errorf("%d objects are referenced, the schema has %d", len(queue), len(root.Defs))
 	}
 	b.WriteString("\n")
 	return b.String(), nil

@@ -49,16 +49,16 @@ var (
 	ErrPartial = errors.New("applied in part")
 	// ErrUnsaved is an ErrPartial: the desired configuration is running but missing in the
 	// startup configuration.
-	ErrUnsaved error = &kind{"all is in force, and the switch would lose it in a restart", ErrPartial}
+	ErrUnsaved error = &kind{"the change is active but not saved: a restart would lose it", ErrPartial}
 	// ErrNoSave means that the transports of the device cannot save the configuration. Neither a
 	// retry nor a revert would help.
 	ErrNoSave = errors.New("saving needs another transport")
 	// ErrBusy is an ErrRejected: another run is changing the device. Nothing was written.
-	ErrBusy error = &kind{"another run is at work on the device, and nothing was written", ErrRejected}
+	ErrBusy error = &kind{"another run is changing the device; nothing was written", ErrRejected}
 	// ErrNoRoom is an ErrNotReady: the device could not save its configuration.
 	ErrNoRoom error = &kind{"the disk of the device is full", ErrNotReady}
 	// ErrNotReady is an ErrRejected: the device would accept requests but not apply them.
-	ErrNotReady error = &kind{"the device does not put in force what it is sent", ErrRejected}
+	ErrNotReady error = &kind{"the device does not apply what it is sent", ErrRejected}
 )
 
 // kind is an error that also matches another error.

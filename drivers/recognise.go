@@ -170,7 +170,7 @@ func Recognised(by []Rating) (string, error) {
 }
 
 // ErrUnclear means that a text may belong to several systems, or to none.
-var ErrUnclear = errors.New("its text does not show the system")
+var ErrUnclear = errors.New("cannot tell which system it is from")
 
 // distinct removes lines that differ from earlier ones only in digits, because the lines of one
 // port are mostly like those of the others.

@@ -28,7 +28,7 @@ func (o ApplyOptions) Tell(note string) {
 // Read decodes the undo record of a device, which may come from a file.
 func (t *Token) Read(device string, back any) error {
 	if t.Device != device {
-		return fmt.Errorf("the undo record is that of %s", t.Device)
+		return fmt.Errorf("the undo record is for %s", t.Device)
 	}
 	if err := json.Unmarshal(t.Native, back); err != nil {
 		return fmt.Errorf("read the undo record: %w", err)

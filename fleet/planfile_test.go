@@ -100,7 +100,7 @@ func TestDamagedPlanIsRefusedBeforeTheFirstDevice(t *testing.T) {
 		"new format":  {strings.Replace(string(whole), `"format":3`, `"format":4`, 1), "format 4; this version reads format 3"},
 		"other file":  {"apiVersion: roce-fabric/v1\n", ":1: not a usable plan file: the first line is no header"},
 		"other field": {strings.Replace(string(whole), `"os":`, `"os2":`, 1), `:2: not a usable plan file: json: unknown field "os2"`},
-		"bad field":   {strings.Replace(string(whole), `"field":"pfc"`, `"field":"pfcs"`, 1), `:2: not a usable plan file: unknown field "pfcs" of a change`},
+		"bad field":   {strings.Replace(string(whole), `"field":"pfc"`, `"field":"pfcs"`, 1), `:2: not a usable plan file: unknown change field "pfcs"`},
 		"bad impact":  {strings.Replace(string(whole), `"port-flap"`, `"big"`, 1), `unknown impact "big"`},
 	} {
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {

@@ -72,10 +72,10 @@ var badCases = []struct {
 	{"no priority", class3 + "  rdma: {dscp: rest}\n", `5:9: "rdma" has no priority`, true},
 	{"priority out of range", class3 + "  rdma: {priority: 8, dscp: rest}\n  b: {priority: -1}\n", `5:20: priority must be 0 to 7, not 8` + "\n" +
 		`6:17: priority must be 0 to 7, not -1`, true},
-	{"two classes of one priority", class3 + "  a: {priority: 3, dscp: rest}\n  b: {priority: 3, queue: 2}\n", `6:17: class "b" has priority 3, which is that of class "a" at 5:17`, false},
-	{"two lossless classes of one priority", class3 + "  a: {priority: 3, dscp: rest, lossless: true}\n  b: {priority: 3, lossless: true}\n", `6:17: lossless class "b" has priority 3, which is that of class "a" at 5:17`, false},
-	{"queue clash by default", class3 + "  a: {priority: 3, dscp: rest, queue: 4}\n  b: {priority: 4}\n", `5:39: class "a" has queue 4, which is that of class "b" at 6:17`, false},
-	{"queue clash", class3 + "  a: {priority: 3, dscp: rest, queue: 4}\n  b: {priority: 1, queue: 4}\n", `6:27: class "b" has queue 4, which is that of class "a" at 5:39`, false},
+	{"two classes of one priority", class3 + "  a: {priority: 3, dscp: rest}\n  b: {priority: 3, queue: 2}\n", `6:17: class "b" has priority 3, already used by class "a" at 5:17`, false},
+	{"two lossless classes of one priority", class3 + "  a: {priority: 3, dscp: rest, lossless: true}\n  b: {priority: 3, lossless: true}\n", `6:17: lossless class "b" has priority 3, already used by class "a" at 5:17`, false},
+	{"queue clash by default", class3 + "  a: {priority: 3, dscp: rest, queue: 4}\n  b: {priority: 4}\n", `5:39: class "a" has queue 4, already used by class "b" at 6:17`, false},
+	{"queue clash", class3 + "  a: {priority: 3, dscp: rest, queue: 4}\n  b: {priority: 1, queue: 4}\n", `6:27: class "b" has queue 4, already used by class "a" at 5:39`, false},
 	{"DSCP out of range", class3 + "  a: {priority: 3, dscp: [64, -1, x, \"60-70\", \"9-3\"]}\n  b: {priority: 0, dscp: rest}\n", `5:27: dscp must hold code points 0 to 63 or spans like "24-31", not "64"` + "\n" +
 		`5:31: dscp must hold code points 0 to 63 or spans like "24-31", not "-1"` + "\n" +
 		`5:35: dscp must hold code points 0 to 63 or spans like "24-31", not "x"` + "\n" +
@@ -85,12 +85,12 @@ var badCases = []struct {
 		`6:26: dscp must be rest or a list, not "rset"`, true},
 	{"DSCP in two classes", class3 + "  a: {priority: 3, dscp: [26, 26]}\n  b: {priority: 0, dscp: [\"24-31\"]}\n  c: {priority: 1, dscp: rest}\n", `5:31: DSCP 26 of class "a" is in class "a" at 5:27` + "\n" +
 		`6:27: DSCP 26 of class "b" is in class "a" at 5:27`, false},
-	{"two rests", class3 + "  a: {priority: 3, dscp: rest}\n  b: {priority: 0, dscp: rest}\n", `6:26: class "b" takes the rest of DSCP, which class "a" at 5:26 takes`, false},
+	{"two rests", class3 + "  a: {priority: 3, dscp: rest}\n  b: {priority: 0, dscp: rest}\n", `6:26: class "b" has dscp: rest, but so has class "a" at 5:26`, false},
 	{"undecided DSCP", class3 + "  a: {priority: 3, dscp: [26, 46]}\n  b: {priority: 0, dscp: [\"0-25\", \"47-62\"]}\n", `5:3: no class takes DSCP 27-45, 63`, false},
 	{"no DSCP at all", class3 + "  a: {priority: 3}\n", `5:3: no class takes DSCP 0-63`, false},
 	{"PCP twice", class3 + "  a: {priority: 3, dscp: rest, pcp: [3, 4]}\n  b: {priority: 0, pcp: [0, 4, 8]}\n", `6:29: PCP 4 of class "b" is in class "a" at 5:41` + "\n" +
 		`6:32: pcp must be 0 to 7, not 8`, true},
-	{"PCP of another priority", class3 + "  a: {priority: 3, dscp: rest, pcp: [3, 4]}\n  b: {priority: 4}\n", `5:41: PCP 4 of class "a" is that of class "b" by its priority at 6:17`, false},
+	{"PCP of another priority", class3 + "  a: {priority: 3, dscp: rest, pcp: [3, 4]}\n  b: {priority: 4}\n", `5:41: PCP 4 of class "a" is the default of class "b", from its priority at 6:17`, false},
 	{"bandwidths above 100", class3 + "  a: {priority: 3, dscp: rest, bandwidth: 60%}\n  b: {priority: 4, bandwidth: 50%}\n", `6:31: the bandwidths of a and b add up to 110%, more than 100%`, false},
 	{"no bandwidth left", class3 + "  a: {priority: 3, dscp: rest, bandwidth: 100%}\n  b: {priority: 4}\n", `6:3: no bandwidth is left for class "b" after a`, false},
 	{"bandwidth of a strict class", class3 + "  a: {priority: 3, dscp: rest, strict: true, bandwidth: 10%}\n", `5:57: a strict class has no share of the bandwidth`, false},
@@ -179,19 +179,19 @@ var badCases = []struct {
 		`8:9: device "a3" is already declared at 7:12`, false},
 	{"address", good + "switches: {a: {os: sonic, address: \"192.0.2.300:8080\"}, b: {os: nxos, address: 192.0.2.1}, c: {os: eos, address: \"192.0.2.1:0\"}, d: {os: eos, address: \"[2001:db8::g]:1\"}, e: {os: eos, address: \"[2001]:1\"}}\n", `7:36: address "192.0.2.300:8080" is neither an IP address nor a host name with a port` + "\n" +
 		`7:114: address "192.0.2.1:0" has a port outside 1 to 65535` + "\n" +
-		`7:152: address "[2001:db8::g]:1" holds no IPv6 address between its brackets` + "\n" +
+		`7:152: address "[2001:db8::g]:1" has no IPv6 address in its brackets` + "\n" +
 		`7:194: address "2001:1" is neither an IP address nor a host name with a port`, false},
 	{"address syntax", good + "switches: {a: {os: sonic, address: \"https://x\"}, b: {os: sonic, address: \"bob:hunter2@x\"}}\n", `7:36: address must be host:port, not "https://x"` + "\n" +
 		`7:74: address must be host:port, not text`, true},
-	{"address twice", good + "switches: {a: {os: sonic, address: 192.0.2.1}, b: {os: sonic, address: \"192.0.2.1:8080\"}}\n", `7:72: address 192.0.2.1:8080 of "b" is that of "a" at 7:36`, false},
+	{"address twice", good + "switches: {a: {os: sonic, address: 192.0.2.1}, b: {os: sonic, address: \"192.0.2.1:8080\"}}\n", `7:72: address 192.0.2.1:8080 of "b" is already used by "a" at 7:36`, false},
 	{"one address for a range", good + "switches: {\"a[1-4]\": {os: sonic, address: 192.0.2.1}}\n", `7:43: address is one value for 4 names`, false},
 	{"ranges of different length", good + "switches: {\"a[1-4]\": {os: sonic, address: \"192.0.2.[1-3]\"}}\n", `7:43: address stands for 3 values, its key for 4 names`, false},
 	{"one RDMA device for a range", good + "hosts: {a: {nics: {\"n[0-1]\": {rdma: mlx5_0}}}}\n", `7:37: rdma is one value for 2 names`, false},
-	{"serial number twice", good + "switches: {a: {os: sonic, identity: {serial: X1}}}\nhosts: {b: {identity: {serial: x1}}}\n", `8:32: serial number x1 of "b" is that of "a" at 7:46`, false},
-	{"MAC address twice", good + "switches: {a: {os: sonic, identity: {mac: \"52:54:00:00:00:0a\"}}, b: {os: sonic, identity: {mac: 5254.0000.000A}}}\n", `7:97: MAC address 52:54:00:00:00:0a of "b" is that of "a" at 7:43`, false},
+	{"serial number twice", good + "switches: {a: {os: sonic, identity: {serial: X1}}}\nhosts: {b: {identity: {serial: x1}}}\n", `8:32: serial number x1 of "b" is already used by "a" at 7:46`, false},
+	{"MAC address twice", good + "switches: {a: {os: sonic, identity: {mac: \"52:54:00:00:00:0a\"}}, b: {os: sonic, identity: {mac: 5254.0000.000A}}}\n", `7:97: MAC address 52:54:00:00:00:0a of "b" is already used by "a" at 7:43`, false},
 	{"not a MAC address", good + "switches: {a: {os: sonic, identity: {mac: 52-54-00}}}\n", `7:43: "52-54-00" is not a MAC address`, false},
 	{"one serial number for two", good + "switches: {\"a[1-2]\": {os: sonic, identity: {serial: X1}}}\n", `7:53: serial is one value for 2 names`, false},
-	{"RDMA device twice", good + "hosts: {a: {nics: {n0: {rdma: mlx5_0}, n1: {rdma: mlx5_0}}}}\n", `7:51: RDMA device "mlx5_0" of NIC "n1" is that of NIC "n0" at 7:31`, false},
+	{"RDMA device twice", good + "hosts: {a: {nics: {n0: {rdma: mlx5_0}, n1: {rdma: mlx5_0}}}}\n", `7:51: RDMA device "mlx5_0" of NIC "n1" is already used by NIC "n0" at 7:31`, false},
 	{"cards", good + "hosts: {a: {nics: {n0: {dcqcn: {rp_ai_rat: 5, rp_gd: -1, init_cr: 5000000000, rtt: x}, maxReadRequest: 1000}, n1: {dcqcn: 5, relaxedOrdering: off, dcbx: os}}}}\n", `7:33: unknown key "rp_ai_rat"` + "\n" +
 		`7:54: rp_gd must be 0 to 4294967295, not -1` + "\n" +
 		`7:67: init_cr must be 0 to 4294967295, not 5000000000` + "\n" +
@@ -216,13 +216,13 @@ var badCases = []struct {
 		`7:63: unknown key "mtu"`, true},
 	{"members in step", good + "hosts: {a: {nics: {\"n[0-3]\": {}}, bonds: {\"b[0-1]\": {members: [n0, \"n[1-3]\"]}}}}\n", `7:64: a member is one value for 2 names` + "\n" +
 		`7:68: a member stands for 3 values, its key for 2 names`, false},
-	{"sides of a card", good + "hosts:\n  h: {nics: {n0: {dpu: b/p0}, n1: {dpu: a/p9}, n2: {dpu: h/n3}, n3: {}, n4: {dpu: a/p1}, n5: {dpu: a/p1}, n6: {dpu: h2/n0}}}\n  h2: {nics: {n0: {dpu: a/p0, willing: off, sfs: {count: 2}}}}\n  a: {nics: {p0: {}, p1: {}}}\n", `8:24: NIC "h/n0" is a side of b/p0, and the intent has no such NIC of a host` + "\n" +
-		`8:41: NIC "h/n1" is a side of a/p9, and the intent has no such NIC of a host` + "\n" +
-		`8:58: NIC "h/n2" is a side of a NIC of the same host` + "\n" +
-		`8:100: NIC "h/n5" is a side of a/p1, and so is NIC "h/n4" at 8:83` + "\n" +
-		`8:117: NIC "h/n6" is a side of h2/n0, which does not own the port itself` + "\n" +
-		`9:40: willing belongs to the side that owns the port, a/p0` + "\n" +
-		`9:58: sfs belongs to the side that owns the port, a/p0`, false},
+	{"sides of a card", good + "hosts:\n  h: {nics: {n0: {dpu: b/p0}, n1: {dpu: a/p9}, n2: {dpu: h/n3}, n3: {}, n4: {dpu: a/p1}, n5: {dpu: a/p1}, n6: {dpu: h2/n0}}}\n  h2: {nics: {n0: {dpu: a/p0, willing: off, sfs: {count: 2}}}}\n  a: {nics: {p0: {}, p1: {}}}\n", `8:24: NIC "h/n0" names b/p0 in dpu, but no host of the intent has such a NIC` + "\n" +
+		`8:41: NIC "h/n1" names a/p9 in dpu, but no host of the intent has such a NIC` + "\n" +
+		`8:58: NIC "h/n2" names a NIC of the same host in dpu` + "\n" +
+		`8:100: NIC "h/n5" names a/p1 in dpu, but so does NIC "h/n4" at 8:83` + "\n" +
+		`8:117: NIC "h/n6" names h2/n0 in dpu, but that NIC does not own its port either` + "\n" +
+		`9:40: willing must be set on a/p0, the NIC that owns the port` + "\n" +
+		`9:58: sfs must be set on a/p0, the NIC that owns the port`, false},
 	{"link of the other side", good + "switches: {l1: {os: sonic}}\nhosts:\n  h: {nics: {n0: {dpu: a/p0}}}\n  a: {nics: {p0: {}}}\nlinks:\n  - {a: l1/Ethernet0, b: h/n0, cable: 3m, speed: 400G}\n", `12:5: the link ends at NIC "h/n0", and its port belongs to a/p0`, false},
 	{"selectors", good + "hosts:\n  a:\n    nics:\n      n0: {select: {}}\n      n1: {select: {vendor: mellanox}}\n      n2: {select: {pci: \"3b\"}}\n      n3: {select: {vendor: intel, rail: 0}}\n", `10:20: select states nothing to choose a NIC by` + "\n" +
 		`11:29: vendor must be nvidia, broadcom, intel, amd or the number of a PCI vendor, not "mellanox"` + "\n" +
@@ -232,7 +232,7 @@ var badCases = []struct {
 		`12:46: rail is one value for 2 names` + "\n" +
 		`13:33: rail must be 1 to 999, not 0`, false},
 	{"VLANs", good + "hosts:\n  a:\n    nics: {n0: {}}\n    bonds: {b0: {members: [n0]}}\n    vlans:\n      v1: {on: b1, id: 100}\n      v2: {on: b0, id: 100}\n      v3: {on: b0, id: 100}\n      b0: {on: n0, id: 5}\n", `12:16: VLAN "v1" is on "b1", which is neither in nics nor in bonds of the host` + "\n" +
-		`14:24: VLAN 100 on b0 of "v3" is that of "v2" at 13:24` + "\n" +
+		`14:24: VLAN 100 on b0 of "v3" is already used by "v2" at 13:24` + "\n" +
 		`15:7: VLAN "b0" is already declared at 10:13`, false},
 	{"VLAN values", good + "hosts: {a: {nics: {n0: {}}, vlans: {v0: {on: n0, id: 0}, v1: {on: n0, id: 4095}, v2: {}}}}\n", `7:54: id must be 1 to 4094, not 0` + "\n" +
 		`7:75: id must be 1 to 4094, not 4095` + "\n" +
@@ -253,7 +253,7 @@ var badCases = []struct {
 	{"port in two links", wired + "links:\n  - {a: l1/e0, b: l2/e0, cable: 5m, speed: 400G}\n  - {a: l1/e0, b: l2/e1, cable: 5m, speed: 400G}\n", `14:9: "l1/e0" is already in the link at 13:5`, false},
 	{"range over a linked port", wired + "links:\n  - {a: \"l1/e[0-3]\", b: \"l2/e[0-3]\", cable: 5m, speed: 400G}\n  - {a: \"l1/e[2-5]\", b: \"l2/e[4-7]\", cable: 5m, speed: 400G}\n", `14:9: "l1/e2" (and 1 more) is already in the link at 13:5`, false},
 	{"NIC in two links", wired + "links:\n  - {a: l1/e0, b: h1/n0, cable: 5m, speed: 400G}\n  - {a: l1/e1, b: h1/n0, cable: 5m, speed: 400G}\n", `14:19: "h1/n0" is already in the link at 13:5`, false},
-	{"port twice in one link", wired + "links: [{a: \"l1/e[0-1]\", b: \"l2/e[0,0]\", cable: 5m, speed: 400G}]\n", `12:29: "l2/e0" is twice in this link`, false},
+	{"port twice in one link", wired + "links: [{a: \"l1/e[0-1]\", b: \"l2/e[0,0]\", cable: 5m, speed: 400G}]\n", `12:29: "l2/e0" appears twice in this link`, false},
 	{"link to itself", wired + "links: [{a: l1/e0, b: l1/e1, cable: 5m, speed: 400G}]\n", `12:9: a link joins "l1" with itself`, false},
 	{"cable of nothing", wired + "links: [{a: l1/e0, b: l2/e0, cable: 0m, speed: 400G}]\n", `12:37: cable: 0m would leave no headroom`, false},
 	{"cable of a slip", wired + "links: [{a: l1/e0, b: l2/e0, cable: 500km, speed: 450G}]\n", `12:37: cable: 500000m is longer than 100000m` + "\n" +

@@ -110,7 +110,7 @@ func (r *resolver) checkPriorities(l *layer) {
 		if l.tuning[i].lossless().V && l.tuning[j].lossless().V {
 			kind = "lossless "
 		}
-		r.problems.addf(c.Priority.From.Pos, "", "%sclass %q has priority %d, which is that of class %q at %s",
+		r.problems.addf(c.Priority.From.Pos, "", "%sclass %q has priority %d, already used by class %q at %s",
 			kind, c.Name, c.Priority.V, r.classes[j].Name, r.classes[j].Priority.From)
 	}
 }
@@ -131,7 +131,7 @@ func (r *resolver) assignDSCP(l *layer) {
 		}
 		switch {
 		case c.Rest && rest != nil:
-			r.problems.addf(d.Pos, "", "class %q takes the rest of DSCP, which class %q at %s takes", c.Name, rest.Name, rest.DSCP.From)
+			r.problems.addf(d.Pos, "", "class %q has dscp: rest, but so has class %q at %s", c.Name, rest.Name, rest.DSCP.From)
 		case c.Rest:
 			rest = c
 		}
@@ -196,7 +196,7 @@ func (r *resolver) assignPCP() {
 			continue
 		}
 		if o := taken[c.Priority.V]; o != nil {
-			r.problems.addf(o.pos, fmt.Sprintf("state pcp for class %q, too", c.Name), "PCP %d of class %q is that of class %q by its priority at %s",
+			r.problems.addf(o.pos, fmt.Sprintf("state pcp for class %q, too", c.Name), "PCP %d of class %q is the default of class %q, from its priority at %s",
 				c.Priority.V, o.name, c.Name, c.Priority.From)
 			continue
 		}

@@ -172,7 +172,7 @@ func (r *resolver) address(name string, o opt[string], defaultPort string, check
 		return Value[string]{From: byDefault}
 	}
 	if first, taken := r.addresses[addr]; taken {
-		r.problems.addf(o.Pos, "", "address %s of %q is that of %q at %s", addr, name, first.name, first.pos)
+		r.problems.addf(o.Pos, "", "address %s of %q is already used by %q at %s", addr, name, first.name, first.pos)
 	} else {
 		r.addresses[addr] = owner{name, o.Pos}
 	}
@@ -211,7 +211,7 @@ func (r *resolver) ownIdentity(what string, v Value[string], name string) {
 	}
 	key := what + " " + strings.ToLower(v.V)
 	if first, taken := r.units[key]; taken {
-		r.problems.addf(v.From.Pos, "", "%s %s of %q is that of %q at %s", what, v.V, name, first.name, first.pos)
+		r.problems.addf(v.From.Pos, "", "%s %s of %q is already used by %q at %s", what, v.V, name, first.name, first.pos)
 		return
 	}
 	r.units[key] = owner{name, v.From.Pos}
@@ -361,7 +361,7 @@ func (r *resolver) nics(raw *rawMap[rawNIC]) (out []NICLine, first map[string]Po
 				case !rdmaName.MatchString(d):
 					r.problems.addf(n.RDMA.From.Pos, "", "%q is not the name of an RDMA device", brief(d))
 				case taken:
-					r.problems.addf(n.RDMA.From.Pos, "", "RDMA device %q of NIC %q is that of NIC %q at %s", d, name, o.name, o.pos)
+					r.problems.addf(n.RDMA.From.Pos, "", "RDMA device %q of NIC %q is already used by NIC %q at %s", d, name, o.name, o.pos)
 				}
 				rdma[d] = owner{name, n.RDMA.From.Pos}
 			}
@@ -453,7 +453,7 @@ func (r *resolver) vlans(v *rawHost, first map[string]Pos) (out []VLAN) {
 			case !is:
 				r.problems.addf(e.V.On.Pos, didYouMean(t.on, known), "VLAN %q is on %q, which is neither in nics nor in bonds of the host", name, t.on)
 			case taken:
-				r.problems.addf(e.V.ID.Pos, "", "VLAN %d on %s of %q is that of %q at %s", t.id, t.on, name, o.name, o.pos)
+				r.problems.addf(e.V.ID.Pos, "", "VLAN %d on %s of %q is already used by %q at %s", t.id, t.on, name, o.name, o.pos)
 			}
 			tags[t] = owner{name, e.V.ID.Pos}
 			out = append(out, VLAN{Name: name, Pos: e.Pos, On: from(at(on, i, e.V.On), ""), ID: from(e.V.ID, 0)})

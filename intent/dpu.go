@@ -79,15 +79,15 @@ func (r *resolver) checkDPUs() {
 			switch {
 			case !known && r.incomplete: // it may be in an invalid part
 			case !known:
-				r.problems.addf(pos, "list the system of the card as a host, with its port in nics", "NIC %q is a side of %s, and the intent has no such NIC of a host", name, e)
+				r.problems.addf(pos, "list the system of the card as a host, with its port in nics", "NIC %q names %s in dpu, but no host of the intent has such a NIC", name, e)
 			case other.Host == h:
-				r.problems.addf(pos, "", "NIC %q is a side of a NIC of the same host", name)
+				r.problems.addf(pos, "", "NIC %q names a NIC of the same host in dpu", name)
 			case other.DPU.V != (Endpoint{}):
-				r.problems.addf(pos, "", "NIC %q is a side of %s, which does not own the port itself", name, e)
+				r.problems.addf(pos, "", "NIC %q names %s in dpu, but that NIC does not own its port either", name, e)
 			case n.Link != nil:
 				r.problems.addf(n.Link.Pos, "write "+e.String()+" there", "the link ends at NIC %q, and its port belongs to %s", name, e)
 			case taken:
-				r.problems.addf(pos, "", "NIC %q is a side of %s, and so is NIC %q at %s", name, e, o.name, o.pos)
+				r.problems.addf(pos, "", "NIC %q names %s in dpu, but so does NIC %q at %s", name, e, o.name, o.pos)
 			}
 			first[e] = owner{name, pos}
 		}
@@ -106,7 +106,7 @@ func (r *resolver) ownsNot(v *rawNIC) {
 		{"sfs", v.SFs.count().Pos, v.SFs.count().Set},
 	} {
 		if k.set {
-			r.problems.addf(k.pos, "state it there", "%s belongs to the side that owns the port, %s", k.key, brief(v.DPU.V))
+			r.problems.addf(k.pos, "", "%s must be set on %s, the NIC that owns the port", k.key, brief(v.DPU.V))
 		}
 	}
 }

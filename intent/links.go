@@ -327,7 +327,7 @@ func (j *joiner) claim(side *end, i int, l *Link) bool {
 
 func (j *joiner) twice(pos Pos, e Endpoint, first *Link) {
 	if first.Pos == j.raw.Pos {
-		j.fault(pos, e.String(), "", "%s is twice in this link")
+		j.fault(pos, e.String(), "", "%s appears twice in this link")
 		return
 	}
 	j.fault(pos, e.String(), "", "%s is already in the link at %s", first.Pos)

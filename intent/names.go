@@ -34,7 +34,7 @@ func parseAddress(s, defaultPort string) (addr, fault, hint string) {
 			return "", "is not host:port", textRules["address"].hint
 		}
 		if a, err := netip.ParseAddr(host); err != nil || !a.Is6() {
-			return "", "holds no IPv6 address between its brackets", "a range holds a comma or a dash: 192.0.2.[11-42]"
+			return "", "has no IPv6 address in its brackets", "a range holds a comma or a dash: 192.0.2.[11-42]"
 		}
 	case strings.Count(s, ":") > 1: // an IPv6 address without a port
 	case strings.Contains(s, ":"):

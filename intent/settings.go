@@ -190,7 +190,7 @@ func (r *resolver) checkQueues(s *Settings) {
 		if c.Queue.IsDefault() && !o.Queue.IsDefault() {
 			first, second = c, o
 		}
-		r.problems.addf(at(second), "", "class %q has queue %d, which is that of class %q at %s", second.Name, c.Queue.V, first.Name, at(first))
+		r.problems.addf(at(second), "", "class %q has queue %d, already used by class %q at %s", second.Name, c.Queue.V, first.Name, at(first))
 	}
 }
 

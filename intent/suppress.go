@@ -111,7 +111,7 @@ func portMatcher(p string) (func(name string) bool, error) {
 	}
 	glob := unslashed(p)
 	if _, err := path.Match(glob, ""); err != nil || p == "" {
-		return nil, fmt.Errorf("%q is no name", p)
+		return nil, fmt.Errorf("%q is not a valid pattern", p)
 	}
 	return func(n string) bool {
 		ok, _ := path.Match(glob, unslashed(n)) // the pattern is already validated

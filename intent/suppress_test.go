@@ -52,7 +52,7 @@ suppress: [{check: ECN-06, on: %q, reason: tested, until: 2026-12-31}]
 		"laef1":          `no switch or host matches "laef1"`,
 		"role:lead":      `no switch or host matches "role:lead"`,
 		"leaf[3-4]":      `no switch or host "leaf3", which "leaf[3-4]" names`,
-		"leaf1/Ether[0-": `"Ether[0-" is no name`,
+		"leaf1/Ether[0-": `"Ether[0-" is not a valid pattern`,
 	} {
 		_, err := Load("-", Options{Stdin: strings.NewReader(fmt.Sprintf(text, on))})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "10:32") {

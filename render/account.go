@@ -83,7 +83,7 @@ func Settle(account []Line, want *qos.Device, changes []qos.Change) {
 			continue
 		}
 		how := l.Why
-		l.Fate, l.Why = Left, "the intent says nothing of it"
+		l.Fate, l.Why = Left, "the intent does not set it"
 		managed := l.Ports == nil
 		for _, a := range l.Attrs {
 			for _, p := range l.Ports {
@@ -102,7 +102,7 @@ func Settle(account []Line, want *qos.Device, changes []qos.Change) {
 		}
 		switch {
 		case !managed:
-			l.Why = "no port that it concerns is in the intent"
+			l.Why = "none of its ports is in the intent"
 		case l.Fate == Represented:
 			l.Why = how
 		}

@@ -36,7 +36,7 @@ var runForm = lazyre.New(`^rf-[\w-]{0,80}$`)
 // check returns an error, with its position, for an undo record that Apply would never create.
 func (b record) check(managed func(port string) bool) error {
 	if !runForm.MatchString(b.Run) {
-		return fmt.Errorf("undo record: unusable name of a run %q", b.Run)
+		return fmt.Errorf("undo record: invalid run name %q", b.Run)
 	}
 	if err := b.Edit.Check(managed); err != nil {
 		return fmt.Errorf("undo record: applied settings: %w", err)
@@ -210,12 +210,12 @@ func (d *Driver) judge(ctx context.Context, w *work, f fate, cause error) (nothi
 		d.abandon(rctx, w.id)
 		return true, fmt.Errorf("%w: nothing was applied: %w", drivers.ErrUnreachable, cause)
 	case now == rejected && w.undone(cfg):
-		return true, fmt.Errorf("%w: nothing is in force: %w", drivers.ErrRejected, cause)
+		return true, fmt.Errorf("%w: no change is active: %w", drivers.ErrRejected, cause)
 	case now == rejected:
 		return true, fmt.Errorf("%w: none of it is in force, and someone else has changed the same settings in the meantime: %w", drivers.ErrRejected, cause)
 	case w.undone(cfg):
 		left := w.Edit.Within(cfg)
-		return true, fmt.Errorf("%w: the switch says %s and changed nothing: %q has no effect", drivers.ErrRejected, last.State, left[0])
+		return true, fmt.Errorf("%w: the switch says %s, but nothing changed: %q has no effect", drivers.ErrRejected, last.State, left[0])
 	}
 	left := w.Edit.Within(cfg)
 	return false, fmt.Errorf("%w: the switch holds neither the old nor the new: %s of %d left to set: %w", drivers.ErrPartial, words.Count(len(left), "setting"), len(w.Edit), cause)

@@ -23,7 +23,7 @@ func TestAWarningIsShownAndAnsweredAsToldTo(t *testing.T) {
 		was := b.Running()
 		d := b.open()
 		tok, err := b.try(d, drivers.ApplyOptions{})
-		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "this tool does not give by itself", "qos_features.conf", "nothing is in force")
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "this tool does not give by itself", "qos_features.conf", "no change is active")
 		if h, ok := errors.AsType[interface {
 			error
 			Hint() string

@@ -49,7 +49,7 @@ func Attributes(t *testing.T, f Fixture, absent ...qos.Attr) {
 		}
 		for _, c := range qos.Diff(have, desired) {
 			if c.Place() != at && !was[c.Place()] && c.Field.Kind != with[attr.Kind] {
-				t.Fatalf("%s: the wish differs in %s as well: %s -> %s", attr, c.Path(), c.Old, c.New)
+				t.Fatalf("%s: the desired state differs in %s as well: %s -> %s", attr, c.Path(), c.Old, c.New)
 			}
 		}
 		p := b.plan(d)

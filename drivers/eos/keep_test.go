@@ -44,7 +44,7 @@ func TestKeepSaysWhatIsNotSaved(t *testing.T) {
 		d := b.Open()
 		said := d.Confirm(t.Context(), b.Apply(d))
 		kept, err := d.Keep(t.Context())
-		says(t, err, drivers.ErrNoSave, nil, "all is in force, and the switch would lose it in a restart", `run "write memory" on the switch`)
+		says(t, err, drivers.ErrNoSave, nil, "the change is active but not saved: a restart would lose it", `run "write memory" on the switch`)
 		if said == nil || said.Error() != err.Error() || !errors.Is(said, drivers.ErrUnsaved) {
 			t.Errorf("the confirmation says %v, a later run %v", said, err)
 		}

@@ -377,7 +377,7 @@ func (d *Driver) apply(ctx context.Context, m agent.Machine, steps []local.Step,
 		// sshd may allow only one session at a time (sshd_config(5), MaxSessions).
 		d.release()
 		if undo, err = m.Before(ctx, steps); err == nil {
-			o.Tell("no mark on the host, so that a run of another machine does not see this one: it takes one SSH session at a time")
+			o.Tell("cannot mark the host, so a run on another machine does not notice this one: it takes one SSH session at a time")
 		}
 	}
 	if err != nil {

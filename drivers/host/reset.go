@@ -204,7 +204,7 @@ func (d *Driver) returned(ctx context.Context, before *nic.Host, reboots bool) e
 		return d.wrap(err)
 	}
 	if reboots && before.Boot != "" && now.Boot == before.Boot {
-		return errors.New("it has not started again")
+		return errors.New("it has not rebooted")
 	}
 	for _, name := range natural.Keys(before.Ports) {
 		was, is := before.Ports[name], now.Ports[name]

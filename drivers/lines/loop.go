@@ -198,12 +198,12 @@ func (m *Machine) unsent(ctx context.Context, w *Work, cause error) error {
 		err = fmt.Errorf("%w: nothing was written: %w", drivers.ErrRejected, cause)
 	}
 	if drivers.Silent(cause) {
-		return fmt.Errorf("%w (nothing is in force; the session %s may still be open)", err, w.Session)
+		return fmt.Errorf("%w (no change is active; the session %s may still be open)", err, w.Session)
 	}
 	ctx, cancel := fence.Outlive(ctx, m.Pace.Read)
 	defer cancel()
 	if aerr := m.Switch.Abort(ctx, w.Record); aerr != nil && !m.Refused(aerr) {
-		err = fmt.Errorf("%w (nothing is in force; the session %s may still be open: %v)", err, w.Session, aerr)
+		err = fmt.Errorf("%w (no change is active; the session %s may still be open: %v)", err, w.Session, aerr)
 	}
 	return err
 }
@@ -318,7 +318,7 @@ func (m *Machine) Revert(ctx context.Context, t *drivers.Token) error {
 	if m.idle == string(t.Native) {
 		// The differences were made by other users, and stay.
 		if err := m.Switch.Abort(ctx, b); err != nil && !m.Refused(err) {
-			return fmt.Errorf("nothing is in force; abort session %s: %w", b.Session, drivers.TransportError(err))
+			return fmt.Errorf("no change is active; abort session %s: %w", b.Session, drivers.TransportError(err))
 		}
 		m.Switch.Forget(ctx, b)
 		return nil

@@ -263,9 +263,9 @@ func (m *Machine) verdict(w *Work, now *native.Config, f Fate, cause error) (not
 	case f == Unanswered:
 		return false, fmt.Errorf("%w: nothing was written: %w", drivers.ErrUnreachable, cause)
 	case f == Answered:
-		return true, fmt.Errorf("%w: the switch took %s and changed nothing: %q has no effect", drivers.ErrRejected, words.Count(len(w.Lines), "line"), telling(left))
+		return true, fmt.Errorf("%w: the switch accepted %s but nothing changed: %q has no effect", drivers.ErrRejected, words.Count(len(w.Lines), "line"), telling(left))
 	}
-	return true, fmt.Errorf("%w: nothing is in force: %w", drivers.ErrRejected, cause)
+	return true, fmt.Errorf("%w: no change is active: %w", drivers.ErrRejected, cause)
 }
 
 // ErrOthers is the likely cause if accepted lines are not active.

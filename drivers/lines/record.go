@@ -54,10 +54,10 @@ func marked(name string) bool {
 // Records come from a journal file, and their lines are typed on the switch.
 func (m *Machine) check(b Record, managed func(port string) bool) error {
 	if b.Session != "" && !marked(b.Session) {
-		return fmt.Errorf("undo record: unusable name of a session %q", b.Session)
+		return fmt.Errorf("undo record: invalid session name %q", b.Session)
 	}
 	if (b.Checkpoint != "" || m.Checkpoints) && !marked(b.Checkpoint) {
-		return fmt.Errorf("undo record: unusable name of a checkpoint %q", b.Checkpoint)
+		return fmt.Errorf("undo record: invalid checkpoint name %q", b.Checkpoint)
 	}
 	if b.Variant < 0 || b.Variant > max(0, m.Variants-1) {
 		return fmt.Errorf("undo record: unknown model %d", b.Variant)

@@ -100,7 +100,7 @@ func TestUnknownTimer(t *testing.T) {
 		b.Desired = compile(t, fabric("60%", "50%", "40%", "50%"))
 		b.Faults().RefuseLine(regexp.MustCompile("watch-dog interval"))
 		_, err := b.Try(d)
-		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "nothing is in force", `line 1: "priority-flow-control watch-dog interval 200"`)
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "no change is active", `line 1: "priority-flow-control watch-dog interval 200"`)
 		b.clean(t, was)
 	})
 }
@@ -111,7 +111,7 @@ func TestRefusedCommit(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simnxos.Options{TCAM: true}})
 		d, was := b.Open(), b.State()
 		_, err := b.Try(d)
-		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "nothing is in force", "TCAM region is not configured")
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "no change is active", "TCAM region is not configured")
 		b.clean(t, was)
 		if b.Writes() != 1 {
 			t.Errorf("%d writes", b.Writes())

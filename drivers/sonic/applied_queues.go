@@ -162,7 +162,7 @@ func (c *comparer) scheduler(port string, q int, want qos.Scheduler) {
 		if s.max > 0 {
 			of += " max " + want.MaxRate.String()
 		}
-		c.note(port, qos.KindScheduler.At(q), of, "another: no queue of the switch has such a scheduler")
+		c.note(port, qos.KindScheduler.At(q), of, "a different one: no queue of the switch has such a scheduler")
 	}
 }
 

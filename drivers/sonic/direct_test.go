@@ -270,7 +270,7 @@ func TestModelsThatCannotBeRead(t *testing.T) {
 			t.Errorf("%+v", st.Items[0])
 		}
 		b.target.Write = intent.WriteDirect
-		if _, st := b.plan(b.open()); !strings.Contains(strings.Join(st.Notes, "\n"), "only this tool's own rules judged them, as the YANG models of the image were not read (/usr/local/yang-models cannot be read: tar: ") {
+		if _, st := b.plan(b.open()); !strings.Contains(strings.Join(st.Notes, "\n"), "checked only against this tool's own rules, as the YANG models of the image were not read (/usr/local/yang-models cannot be read: tar: ") {
 			t.Errorf("%q", st.Notes)
 		}
 	})

@@ -373,7 +373,7 @@ func (d *driver) sayWay() string {
 	if d.yang != nil {
 		return why + ", after a check against the YANG models of the image"
 	}
-	return why + "; only this tool's own rules judged them, as the YANG models of the image were not read (" + d.unjudged + ")"
+	return why + "; checked only against this tool's own rules, as the YANG models of the image were not read (" + d.unjudged + ")"
 }
 
 // takes returns the typical duration of a step: 10 to 13 s for a request to the config updater,

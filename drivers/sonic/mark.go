@@ -62,7 +62,7 @@ func (d *driver) hold(ctx context.Context, run string, away time.Duration) (note
 		other := mark.Parse([]byte(seen))
 		switch {
 		case seen == "" && try > 0:
-			return "no mark on the switch, so that a run of another machine does not see this one: " + said(out), nil
+			return "cannot mark the switch, so a run on another machine does not notice this one: " + said(out), nil
 		case seen == "":
 			continue // it may have just been removed
 		case seen == text, run != "" && other.Run == run:
@@ -71,7 +71,7 @@ func (d *driver) hold(ctx context.Context, run string, away time.Duration) (note
 		case slices.Contains(d.ended, other.Run):
 			note = fmt.Sprintf("took over the mark of %s, which has ended", other)
 		case age > min(max(time.Duration(other.Life)*time.Second, markLife), markMost):
-			note = fmt.Sprintf("took over the mark of %s, of which nothing was heard for %s", other, drivers.Spell(age))
+			note = fmt.Sprintf("took over the mark of %s, which has been silent for %s", other, drivers.Spell(age))
 		default:
 			return "", fmt.Errorf("%w: %s: wait until it ends, or, if it is gone, remove its mark on the switch (sudo rm %s)", drivers.ErrBusy, other, markFile)
 		}
@@ -79,7 +79,7 @@ func (d *driver) hold(ctx context.Context, run string, away time.Duration) (note
 			return "", fmt.Errorf("take over the mark of the switch: %w", err)
 		}
 	}
-	return "", fmt.Errorf("%w: its mark on the switch changes (%s)", drivers.ErrBusy, markFile)
+	return "", fmt.Errorf("%w: its mark on the switch keeps changing (%s)", drivers.ErrBusy, markFile)
 }
 
 // seenMark returns the text of the mark, "" if there is none, and its age.

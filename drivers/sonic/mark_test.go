@@ -25,7 +25,7 @@ func TestMarksOfOthers(t *testing.T) {
 	}{
 		{name: "at work", text: `{"run":"r0","by":"ann@ci1","since":"2026-11-24T22:00:05Z"}`, age: time.Hour, says: "run r0 of ann@ci1, since 2026-11-24T22:00:05Z: wait until it ends", refused: true},
 		{name: "ended", text: `{"run":"r0","by":"ann@ci1"}`, ended: []string{"r0"}, says: "took over the mark of run r0 of ann@ci1, which has ended"},
-		{name: "silent", text: `{"run":"r0","by":"ann@ci1"}`, age: 3 * time.Hour, says: "took over the mark of run r0 of ann@ci1, of which nothing was heard for 3h"},
+		{name: "silent", text: `{"run":"r0","by":"ann@ci1"}`, age: 3 * time.Hour, says: "took over the mark of run r0 of ann@ci1, which has been silent for 3h"},
 		{name: "silent at a long gate", text: `{"run":"r0","life":14400}`, age: 3 * time.Hour, says: "run r0: wait", refused: true},
 		{name: "for ever", text: `{"run":"r0","life":99999999}`, age: 25 * time.Hour, says: "took over the mark of run r0"},
 		{name: "ahead of time", text: `{"run":"r0"}`, age: -time.Hour, says: "run r0", refused: true},

@@ -359,7 +359,7 @@ func (r *runner) wrote(ops []native.Op) error {
 		lost, of = lost+f.left(r.cfg), of+len(f)
 	}
 	if lost > 0 {
-		return fmt.Errorf("%w: %d of %d values that earlier steps wrote are not as they were written: the switch has restarted, or someone else has changed them", drivers.ErrPartial, lost, of)
+		return fmt.Errorf("%w: %d of %d values written by earlier steps have changed: the switch restarted, or someone else changed them", drivers.ErrPartial, lost, of)
 	}
 	return nil
 }

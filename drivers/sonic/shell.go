@@ -164,7 +164,7 @@ func (r *runner) sendSSH(ctx context.Context, ops []native.Op) error {
 		}
 		kept := slices.DeleteFunc(slices.Clone(ops), func(o native.Op) bool { return o.Del && o.Field == "" || o.Derives() })
 		if left := rows(r.cfg, kept).left(now); left > 0 {
-			return fmt.Errorf("the switch reported success, and %d of %d rows are not as they were written; nothing was removed", left, len(kept))
+			return fmt.Errorf("the switch reported success, but %d of %d rows differ from what was written; nothing was removed", left, len(kept))
 		}
 	}
 	return r.load(ctx, gone)

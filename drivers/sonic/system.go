@@ -103,7 +103,7 @@ func refused(d *render.Device) (values []render.Refusal, adapted []string) {
 	}
 	adapted = drivers.Unset(d.Switch, "SONiC", why)
 	if m := d.Model; m != nil && m.SharedLane() != "" && !native.TakesSharedLanes(m.Platform, rel) {
-		adapted = append(adapted, fmt.Sprintf("%s in SONiC's published port layout of %s: a switch that has it refuses every change, until each lane has one port", m.SharedLane(), m.Name))
+		adapted = append(adapted, fmt.Sprintf("%s in SONiC's published port layout of %s: a switch with this layout rejects every change until each lane belongs to one port", m.SharedLane(), m.Name))
 	}
 	return native.Refusals(d.Desired, rel), adapted
 }

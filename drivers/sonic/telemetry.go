@@ -13,7 +13,7 @@ var subscriptions = telemetry.Source{Encoding: "json_ietf", Streams: func(d *ren
 	ports := telemetry.Ports(d)
 	pfc := telemetry.Stream{Name: "pfc", Database: "COUNTERS_DB", Comments: []string{"frames that pause a lossless priority, received and sent"}}
 	watchdog := telemetry.Stream{Name: "watchdog", Database: "COUNTERS_DB", Comments: []string{
-		"the server looks queues up by MAP_PFC_PRIORITY_TO_QUEUE|AZURE and the first PORT_QOS_MAP row: with",
+		"the server finds queues through MAP_PFC_PRIORITY_TO_QUEUE|AZURE and the first PORT_QOS_MAP row: with",
 		"another map, or priorities that differ between ports, it counts for the wrong queue"}}
 	for _, p := range ports {
 		for _, prio := range telemetry.Pauses(d, p) {

@@ -396,7 +396,7 @@ const ofNIC = "nic."
 func (a Attr) MarshalText() ([]byte, error) {
 	switch {
 	case a == (Attr{}):
-		return nil, errors.New("a change of no attribute")
+		return nil, errors.New("a change without an attribute")
 	case a.Kind == KindNIC:
 		return []byte(ofNIC + a.String()), nil
 	}
@@ -411,7 +411,7 @@ func (a *Attr) UnmarshalText(b []byte) error {
 	}
 	found, ok := named()[string(b)]
 	if !ok {
-		return fmt.Errorf("unknown field %q of a change", b)
+		return fmt.Errorf("unknown change field %q", b)
 	}
 	*a = found
 	return nil

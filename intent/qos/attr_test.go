@@ -68,7 +68,7 @@ func TestAnUnknownFieldIsRefused(t *testing.T) {
 	for _, name := range []string{"", "mtus", "queues[8].ecn", "queues[3]", "queues[0-2].ecn", "maps", "maps.x", "QUEUES[3].ecn", "nic."} {
 		var c Change
 		err := json.Unmarshal([]byte(`{"field":"`+name+`"}`), &c)
-		if err == nil || !strings.Contains(err.Error(), `unknown field "`+name+`" of a change`) {
+		if err == nil || !strings.Contains(err.Error(), `unknown change field "`+name+`"`) {
 			t.Errorf("%q: %v, read as %+v", name, err, c)
 		}
 	}
@@ -98,7 +98,7 @@ func TestKeepingIsOfOneValue(t *testing.T) {
 				}
 			}
 			if len(Diff(want, one(filled()))) > 0 {
-				t.Fatalf("keeping %v changed the wish", at)
+				t.Fatalf("keeping %v changed the desired state", at)
 			}
 		}
 	}

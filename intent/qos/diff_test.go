@@ -80,7 +80,7 @@ func TestDiffLeavesAloneWhatIsNotManaged(t *testing.T) {
 	running := full()
 	running.Ports["Ethernet999"] = &Port{PFC: Of(Priorities(0, 1))}
 	if cs := Diff(running, &Device{Ports: map[string]*Port{"Ethernet0": {}}}); len(cs) > 0 {
-		t.Errorf("an empty wish changes %v", cs)
+		t.Errorf("an empty desired state changes %v", cs)
 	}
 	// PCP and PFC-to-group maps are compared only if they are managed.
 	want := full()

@@ -120,7 +120,7 @@ func regular(path string) error {
 			continue
 		}
 		if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-			return fmt.Errorf("%s is no file", name)
+			return fmt.Errorf("%s is not a regular file", name)
 		}
 	}
 	return err

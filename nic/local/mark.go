@@ -66,7 +66,7 @@ func (m *Machine) Hold(ctx context.Context, k mark.Mark) (Held, error) {
 			}
 		}
 		if err != nil {
-			return Held{Note: "no mark on the host, so that a run of another machine does not see this one: " + m.why(err)}, nil
+			return Held{Note: "cannot mark the host, so a run on another machine does not notice this one: " + m.why(err)}, nil
 		}
 		h := Held{End: func() {
 			if f != nil && same(f, name) {

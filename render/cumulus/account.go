@@ -58,7 +58,7 @@ func (a *accountant) line(s *source) render.Line {
 	paths := a.at[s]
 	if len(paths) == 0 {
 		if words := strings.Fields(s.where + " " + strings.TrimPrefix(s.text, "nv set ")); concerns(words) {
-			l.Fate, l.Why = render.Inert, "a later line counts"
+			l.Fate, l.Why = render.Inert, "overridden by a later line"
 		}
 		return l
 	}
@@ -274,7 +274,7 @@ func (a *accountant) idle(p Path) (render.Fate, string) {
 	last := p[len(p)-1]
 	switch {
 	case p[0] == "qos" && p[1] == "pfc-watchdog":
-		return render.Inert, "no port has the watchdog on, or it is as without the line"
+		return render.Inert, "no port has the watchdog on, or the line states the default"
 	case p[0] == "qos" && p[1] == famECN && (strings.HasSuffix(last, "-threshold") || strings.HasSuffix(last, "-percent") || last == "probability"):
 		tc := a.c.Tree.At(p[:5]...)
 		relative := tc.At("mode").Word() == "relative"

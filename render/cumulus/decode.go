@@ -586,11 +586,11 @@ func (v *view) timers() (poll time.Duration, robustness int) {
 func (v *view) left() []Unknown {
 	var out []Unknown
 	if p := v.preset; p != nil {
-		u := Unknown{Path: "qos roce", Text: p.Mode, Why: "the RoCE preset, read as what NVIDIA documents of it; on each ASIC the switch chooses thresholds and pools of its own"}
+		u := Unknown{Path: "qos roce", Text: p.Mode, Why: "the RoCE preset, read as NVIDIA documents it; the switch chooses its own thresholds and pools on each ASIC"}
 		if !p.Known {
-			u.Why, u.Open = "a mode of the RoCE preset that no public document describes; what it sets is not known", true
+			u.Why, u.Open = "an undocumented mode of the RoCE preset; its settings are not known", true
 		} else if p.Mode == LossyMultiTC {
-			u.Why, u.Open = u.Why+". Which queues of this mode mark is from an example that shows another mode as well", true
+			u.Why, u.Open = u.Why+". Which queues mark in this mode is taken from an example that also shows another mode", true
 		}
 		out = append(out, u)
 	}
@@ -615,7 +615,7 @@ func noPlace(at Path, leaf *Node) (why string, open bool) {
 	last := at[len(at)-1]
 	switch {
 	case at[0] == "qos" && counted[last] && leaf.Kind != Branch && !isCount(leaf.Value):
-		return "not a whole number, which NVUE takes here; what holds without it is read", true
+		return "not a whole number, as NVUE requires here; read as if it were not set", true
 	case in("qos", "advance-buffer-config"):
 		return "buffers tuned by hand; they stay as they are", true
 	case in("qos", "traffic-pool") && last != "memory-percent":

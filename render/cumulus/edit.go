@@ -333,7 +333,7 @@ func (e Edit) Check(managed func(name string) bool) error {
 	for i, s := range e {
 		switch {
 		case !written(s.Path):
-			return fmt.Errorf("setting %d: this tool never writes it: %s", i+1, s)
+			return fmt.Errorf("setting %d is not one that this tool writes: %s", i+1, s)
 		case s.Path[0] == "interface" && managed != nil && !managed(s.Path[1]):
 			return fmt.Errorf("setting %d: interface %s is not in the intent: %s", i+1, s.Path[1], s)
 		}

@@ -182,7 +182,7 @@ func (b *playbook) lines(n *yaml.Node, t task, commands func(line string) [][]st
 func (b *playbook) take(no int, t task) error {
 	switch {
 	case t.when:
-		return unread(fmt.Errorf("line %d: only Ansible knows whether the condition of it holds", no))
+		return unread(fmt.Errorf("line %d: only Ansible can evaluate its condition", no))
 	case b.hosts != nil && *b.hosts != t.hosts:
 		return unread(fmt.Errorf("line %d: plays for different hosts set QoS, %s and %s", no, strings.Trim(*b.hosts, ","), strings.Trim(t.hosts, ",")))
 	}

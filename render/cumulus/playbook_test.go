@@ -53,12 +53,12 @@ func TestPlaybookOfTheQoSModule(t *testing.T) {
 func TestPlaybookThatCannotBeRead(t *testing.T) {
 	for text, want := range map[string]string{
 		"- nvidia.nvue.command:\n    commands:\n    - set interface {{ item }} qos pfc profile p\n":                            "line 3: interface {{ item }} qos pfc profile p: a template",
-		"- nvidia.nvue.command:\n    template: |\n      {% for p in ports %}\n      set qos roce\n      {% endfor %}\n":        "line 4: only Ansible knows whether the condition",
+		"- nvidia.nvue.command:\n    template: |\n      {% for p in ports %}\n      set qos roce\n      {% endfor %}\n":        "line 4: only Ansible can evaluate its condition",
 		"- nvidia.nvue.api:\n    operation: set\n    data: '{{ dict(host_variables) }}'\n":                                     "line 3: a template",
 		"- nvidia.nvue.api:\n    operation: set\n    data:\n      qos:\n        roce:\n          mode: '{{ roce_mode }}'\n":    "line 6: qos roce mode: a template",
 		"- nvidia.nvue.api: {operation: set, data: {qos: {roce: }}}\n":                                                         "qos roce has no value",
 		"- nvidia.nvue.qos: {state: deleted, data: {roce: {mode: lossy}}}\n":                                                   "takes parts of qos away",
-		"- hosts: a\n  tasks:\n  - {shell: nv set qos roce, when: leaf}\n":                                                     "line 3: only Ansible knows whether the condition",
+		"- hosts: a\n  tasks:\n  - {shell: nv set qos roce, when: leaf}\n":                                                     "line 3: only Ansible can evaluate its condition",
 		"- hosts: leaf\n  tasks: [{shell: nv set qos roce}]\n- hosts: spine\n  tasks: [{shell: nv set qos roce mode lossy}]\n": "line 4: plays for different hosts set QoS, leaf and spine",
 		"- hosts: leaf\n  roles: [nvidia.nvue.bgp]\n":                                                                          "no task in the playbook sets anything of NVUE",
 		"for p in swp1 swp2; do\n  nv set interface $p qos pfc profile p\ndone\n":                                              "line 2: interface $p qos pfc profile p: a template, which only Ansible or a script",

@@ -281,12 +281,12 @@ func (d *deriver) box(s Switch) *box {
 		}
 	}
 	if len(odd) > 0 {
-		d.leave(s.Name, odd, "no names that ports of an intent can have")
+		d.leave(s.Name, odd, "not valid as names of ports in an intent")
 	}
 	s.Running = &run
 	for _, t := range []*string{&s.Model, &s.Release} {
 		if *t != "" && !modelText.MatchString(*t) {
-			d.leave(s.Name, nil, "%.80q is no model or release that an intent can have", *t)
+			d.leave(s.Name, nil, "%.80q is not valid as a model or release in an intent", *t)
 			*t = ""
 		}
 	}

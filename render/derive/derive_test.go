@@ -142,7 +142,7 @@ func TestLinkPauseIsKept(t *testing.T) {
 func TestPortsWithoutNeighbours(t *testing.T) {
 	in := Input{Switches: []Switch{running("leaf1", "Ethernet0", "Ethernet8", "Ethernet16").sees("Ethernet0", "gpu1", "eth0")}}
 	r := derived(t, in)
-	if n := len(r.Fabric.Switch("leaf1").Ports); n != 1 || notes(r.LeftOut) != "leaf1 Ethernet[8,16]: 2 ports carry QoS and no neighbour that is known" {
+	if n := len(r.Fabric.Switch("leaf1").Ports); n != 1 || notes(r.LeftOut) != "leaf1 Ethernet[8,16]: 2 ports carry QoS but have no known neighbour" {
 		t.Errorf("%d ports, left out: %s", n, notes(r.LeftOut))
 	}
 	in.AllPorts = true

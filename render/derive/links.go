@@ -357,7 +357,7 @@ func (f *finder) join(l *link, source string) {
 		case l.source != "":
 			f.contradict(Contradiction{Where: e.String(), Recorded: fmt.Sprintf("%s and %s", a, b), Place: l.source, Found: fmt.Sprintf("%s and %s", have.a, have.b), Source: "a link that is stated", Intent: fmt.Sprintf("%s and %s", have.a, have.b)})
 		default:
-			f.leave(e.Device, []string{e.Port}, "%s joins %s with %s as well; the link of %s and %s is taken", source, a, b, have.a, have.b)
+			f.leave(e.Device, []string{e.Port}, "%s also links %s and %s; the link between %s and %s is used", source, a, b, have.a, have.b)
 		}
 		return
 	}
@@ -401,7 +401,7 @@ func (f *finder) contradicted(s *box, at intent.Endpoint, l *link) {
 	if other != "" && l.source != "" {
 		f.dispute(l, at, lldp+" of "+s.Name, other)
 	} else if other != "" {
-		f.leave(at.Device, []string{at.Port}, "LLDP sees %q there; the link of %s and %s is taken", other, l.a, l.b)
+		f.leave(at.Device, []string{at.Port}, "LLDP shows %q there; the link between %s and %s is used", other, l.a, l.b)
 	}
 }
 

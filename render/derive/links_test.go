@@ -99,11 +99,11 @@ func TestLinksByLLDP(t *testing.T) {
 				running("spine1", "Ethernet1/1", "Ethernet1/2").sees("Ethernet1/1", "leaf1", "etp2"),
 				running("spine2", "Ethernet1/1").sees("Ethernet1/1", "spine1", "Eth1/2"),
 			}},
-			"leaf1/Ethernet8-spine1/Ethernet1/1 spine1/Ethernet1/2-spine2/Ethernet1/1", "leaf1 Ethernet0: 1 port carries QoS and no neighbour that is known",
+			"leaf1/Ethernet8-spine1/Ethernet1/1 spine1/Ethernet1/2-spine2/Ethernet1/1", "leaf1 Ethernet0: 1 port carries QoS but has no known neighbour",
 		},
 		"by the other end where the name of the port is not known": {
 			Input{Switches: []Switch{running("leaf1", e0, e8).sees(e8, "spine1", "hu-1"), running("spine1", "port1").sees("port1", "leaf1", e8)}},
-			"leaf1/Ethernet8-spine1/port1", "leaf1 Ethernet0: 1 port carries QoS and no neighbour that is known",
+			"leaf1/Ethernet8-spine1/port1", "leaf1 Ethernet0: 1 port carries QoS but has no known neighbour",
 		},
 		"a port that the switch does not have": {
 			Input{Switches: []Switch{running("leaf1", e0).sees(e0, "spine1", "hu-1"), running("spine1", e8)}},
@@ -117,7 +117,7 @@ func TestLinksByLLDP(t *testing.T) {
 			Input{Switches: []Switch{
 				running("leaf1", e0).sees(e0, "spine1", e8), running("leaf2", e0).sees(e0, "spine1", e8), running("spine1", e8).sees(e8, "leaf1", e0),
 			}},
-			"leaf1/Ethernet0-spine1/Ethernet8", "spine1 Ethernet8: LLDP joins leaf2/Ethernet0 with spine1/Ethernet8 as well; the link of leaf1/Ethernet0 and spine1/Ethernet8 is taken",
+			"leaf1/Ethernet0-spine1/Ethernet8", "spine1 Ethernet8: LLDP also links leaf2/Ethernet0 and spine1/Ethernet8; the link between leaf1/Ethernet0 and spine1/Ethernet8 is used",
 		},
 		"a switch before a phone": {
 			Input{Switches: []Switch{running("leaf1", e0).sees(e0, "phone", "eth0").sees(e0, "spine1", e8), running("spine1", e8)}},
@@ -135,14 +135,14 @@ func TestLinksByLLDP(t *testing.T) {
 				Switches: []Switch{running("leaf1", e0).sees(e0, "gpu1", "eth0")},
 				Cables:   []Cable{{A: End{Device: "gpu7", Port: "eth1"}, B: End{Device: "leaf1", Port: e0}, Length: 3}},
 			},
-			"leaf1/Ethernet0-gpu7/eth1", `leaf1 Ethernet0: LLDP sees "gpu1/eth0" there; the link of leaf1/Ethernet0 and gpu7/eth1 is taken`,
+			"leaf1/Ethernet0-gpu7/eth1", `leaf1 Ethernet0: LLDP shows "gpu1/eth0" there; the link between leaf1/Ethernet0 and gpu7/eth1 is used`,
 		},
 		"another port of the right switch than the cable that is known": {
 			Input{
 				Switches: []Switch{running("leaf1", e0).sees(e0, "spine1", "Eth1/2"), running("spine1", "Ethernet1/1", "Ethernet1/2").sees("Ethernet1/1", "leaf1", e0)},
 				Cables:   []Cable{{A: End{Device: "leaf1", Port: e0}, B: End{Device: "spine1", Port: "Ethernet1/1"}}},
 			},
-			"leaf1/Ethernet0-spine1/Ethernet1/1", `leaf1 Ethernet0: LLDP sees "spine1/Eth1/2" there; the link of leaf1/Ethernet0 and spine1/Ethernet1/1 is taken`,
+			"leaf1/Ethernet0-spine1/Ethernet1/1", `leaf1 Ethernet0: LLDP shows "spine1/Eth1/2" there; the link between leaf1/Ethernet0 and spine1/Ethernet1/1 is used`,
 		},
 		"a port that the right switch does not have": {
 			Input{
@@ -170,14 +170,14 @@ func TestLinksByLLDP(t *testing.T) {
 				Switches: []Switch{running("leaf1", e0).sees(e0, "0c:42:a1:00:00:01", "Ethernet1/2"), running("spine1", "Ethernet1/1")},
 				Cables:   []Cable{{A: End{Device: "leaf1", Port: e0}, B: End{Device: "spine1", Port: "Ethernet1/1"}}},
 			},
-			"leaf1/Ethernet0-spine1/Ethernet1/1", `leaf1 Ethernet0: LLDP sees "0c:42:a1:00:00:01/Ethernet1/2" there; the link of leaf1/Ethernet0 and spine1/Ethernet1/1 is taken`,
+			"leaf1/Ethernet0-spine1/Ethernet1/1", `leaf1 Ethernet0: LLDP shows "0c:42:a1:00:00:01/Ethernet1/2" there; the link between leaf1/Ethernet0 and spine1/Ethernet1/1 is used`,
 		},
 		"another interface of the right host": {
 			Input{
 				Switches: []Switch{running("leaf1", e0).sees(e0, "gpu1.example.net", "eth1")},
 				Cables:   []Cable{{A: End{Device: "gpu1", Port: "eth0"}, B: End{Device: "leaf1", Port: e0}}},
 			},
-			"leaf1/Ethernet0-gpu1/eth0", `leaf1 Ethernet0: LLDP sees "gpu1.example.net/eth1" there; the link of leaf1/Ethernet0 and gpu1/eth0 is taken`,
+			"leaf1/Ethernet0-gpu1/eth0", `leaf1 Ethernet0: LLDP shows "gpu1.example.net/eth1" there; the link between leaf1/Ethernet0 and gpu1/eth0 is used`,
 		},
 		"the cables that are known, in the words of LLDP": {
 			Input{
@@ -196,7 +196,7 @@ func TestLinksByLLDP(t *testing.T) {
 		},
 		"the two ends of a cable disagree": {
 			Input{Switches: []Switch{running("leaf1", e0, e8).sees(e0, "spine1", e8), running("spine1", e8).sees(e8, "leaf1", e8)}},
-			"leaf1/Ethernet0-spine1/Ethernet8", `spine1 Ethernet8: LLDP sees "leaf1/Ethernet8" there; the link of leaf1/Ethernet0 and spine1/Ethernet8 is taken`,
+			"leaf1/Ethernet0-spine1/Ethernet8", `spine1 Ethernet8: LLDP shows "leaf1/Ethernet8" there; the link between leaf1/Ethernet0 and spine1/Ethernet8 is used`,
 		},
 		"a cable to nowhere": {
 			Input{

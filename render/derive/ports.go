@@ -121,7 +121,7 @@ func (d *deriver) choosePorts() {
 			}
 		}
 		if len(out) > 0 {
-			d.leave(s.Name, out, "%s QoS and no neighbour that is known", words.Plural(len(out), "port carries", "ports carry"))
+			d.leave(s.Name, out, "%s no known neighbour", words.Plural(len(out), "port carries QoS but has", "ports carry QoS but have"))
 		}
 	}
 	d.dropHosts(ends)
@@ -148,7 +148,7 @@ func (d *deriver) remarkEmpty() {
 		switch {
 		case len(s.names) > 0:
 		case s.Planned:
-			d.leave(s.Name, nil, "no cable joins it with a device of the intent")
+			d.leave(s.Name, nil, "no cable connects it to a device in the intent")
 		default:
 			d.leave(s.Name, nil, "the intent manages none of its %s: no QoS was found, and no link to a port that has some", words.Count(len(s.Running.Ports), "port"))
 		}

@@ -209,7 +209,7 @@ func (d *deriver) usualClasses() {
 		{name: "rdma", priority: 3, dscp: []int{26}},
 		{name: "cnp", priority: 6, dscp: []int{48}},
 	}
-	d.assume("classes", "those that init writes: no switch was read")
+	d.assume("classes", "those that init writes, as no switch was read")
 }
 
 // usualWish returns the settings of the classes from usualClasses.

@@ -265,7 +265,7 @@ func (a *accountant) later(s *section, queue string, l *Line, h hit) string {
 		if other == nil || other.line == l {
 			return ""
 		}
-		by = "a later line counts: line " + itoa(other.line.No)
+		by = "overridden by line " + itoa(other.line.No)
 	}
 	return by
 }

@@ -181,7 +181,7 @@ const (
 func Refusals(d *qos.Device) []render.Refusal {
 	var out render.Refusals
 	if d.GlobalMaps.Set && !goodMaps(d.GlobalMaps.V) {
-		out.Add("", qos.KindGlobalMap.All(), "EOS has traffic classes and queues 0 to 7 and rewrites no DSCP by this tool")
+		out.Add("", qos.KindGlobalMap.All(), "EOS has traffic classes and queues 0 to 7, and this tool does not rewrite DSCPs on EOS")
 	}
 	if poll := d.WatchdogPoll; poll.Set {
 		w, ok := commonWatchdog(d)

@@ -22,7 +22,7 @@ func (a *accountant) idle(s *section, queue string, h hit, concerned []*group) (
 	p := a.r.effective(g.first)
 	switch {
 	case s != g.first && g.first.get(queue, h.keyText(0)) != nil:
-		return render.Inert, "a line of the interface counts in its place", ""
+		return render.Inert, "a line of the interface overrides it", ""
 	case h.key == keyMTU && p.lag != "" && isEthernet(s.port()):
 		return render.Inert, "a member has the MTU of " + p.lag, ""
 	case h.key == keyMTU && !p.routed:

@@ -76,7 +76,7 @@ func (a *accountant) readPolicies() *policies {
 		why := "the DSCP map says the same"
 		if k := a.r.policy(name, &a.globals); !k.whole || k.several || *k.maps != *a.globals.maps() || !a.byDSCP(carriers[name]) {
 			fate = render.Unknown
-			why = "it classifies on " + natural.Fold(carriers[name]) + " in place of the maps of the switch, and no intent says so: " + k.says
+			why = "it overrides the switch's maps on " + natural.Fold(carriers[name]) + ", which an intent cannot express: " + k.says
 		}
 		put(head, fate, why)
 		for _, class := range body {

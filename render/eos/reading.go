@@ -61,8 +61,8 @@ type reading struct {
 const (
 	whyUnknown = "this tool does not know the line and leaves it"
 	whyKind    = "only Ethernet ports are read, and whether the members of a port channel take the line is not documented"
-	whyOverlay = "an intent has no place for it; CLS-16 compares it with the port"
-	whyDoubt   = "whether the line overrides that of the profile is not documented; the profile is taken to count"
+	whyOverlay = "an intent cannot express it; CLS-16 compares it with the port"
+	whyDoubt   = "it is not documented whether the line overrides the profile; this tool assumes that the profile wins"
 )
 
 // leavesOpen lists the reasons of lines that may change the class, the pause or the queue of

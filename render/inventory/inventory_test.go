@@ -188,14 +188,14 @@ func TestCables(t *testing.T) {
 		{"two hosts", four, []string{wire(1, term(20), term(30))}, nil, nil, "", ""},
 		{"one end without a cable behind the panel", four, []string{wire(1, term(10), `{"object_type":"dcim.frontport","object_id":1}`)},
 			[]string{list("front-ports", `{"id":1,"device":{"id":4},"name":"F1","rear_port":{"id":1},"rear_port_position":1}`), list("rear-ports", `{"id":1,"device":{"id":4},"name":"R1","positions":1}`)},
-			nil, "", "leads to pp R1, and no cable of the files goes on from there"},
+			nil, "", "leads to pp R1, where no further cable of the files is connected"},
 		{"a panel whose ports are not exported", four, []string{wire(1, term(10), `{"object_type":"dcim.frontport","object_id":1,"object":{"id":1,"name":"F1","device":{"id":4,"name":"pp"}}}`)},
 			nil, nil, "", "ends at the patch panel pp, F1: export /api/dcim/front-ports/ and rear-ports/ as well"},
 		{"the same, where the inventory followed it", []string{iface(10, 1, "Ethernet1/1", `,"connected_endpoints":[{"id":20,"name":"eth0","device":{"id":2,"name":"gpu1"}}],"connected_endpoints_type":"dcim.interface"`), four[2]},
 			[]string{wire(1, term(10), `{"object_type":"dcim.frontport","object_id":1,"object":{"id":1,"name":"F1","device":{"id":4,"name":"pp"}}}`)}, nil, []string{"leaf1/Ethernet1/1 gpu1/eth0"}, "", ""},
 		{"a circle of panels", four, []string{wire(1, term(10), `{"object_type":"dcim.frontport","object_id":1}`), wire(2, `{"object_type":"dcim.rearport","object_id":1}`, `{"object_type":"dcim.frontport","object_id":2}`)},
 			[]string{list("front-ports", `{"id":1,"device":{"id":4},"name":"F1","rear_port":{"id":1},"rear_port_position":1}`, `{"id":2,"device":{"id":4},"name":"F2","rear_port":{"id":1},"rear_port_position":2}`), list("rear-ports", `{"id":1,"device":{"id":4},"name":"R1","positions":2}`)},
-			nil, "", "the path goes round in a circle"},
+			nil, "", "the path is a loop"},
 		{"two cables at one port", four, []string{wire(1, term(10), term(20)), wire(2, term(10), term(30))}, nil, []string{"leaf1/Ethernet1/1 gpu1/eth0"}, "", "leaf1 Ethernet1/1: two cables at one port"},
 		{"a circuit", four, []string{wire(1, term(10), `{"object_type":"circuits.circuittermination","object_id":1,"object":{"id":1,"display":"x"}}`)}, nil, nil, "", "its other end is no interface of a device"},
 		{"an id that no file has", four, []string{wire(1, term(10), term(99))}, nil, nil, "", "its other end is interface 99, which no file has: export /api/dcim/interfaces/ as well"},
@@ -350,7 +350,7 @@ ethernet_interfaces:
 		t.Errorf("%v\n%v\n%s", inv.Switches, inv.Hosts, notes(inv.LeftOut))
 	}
 	inv = read(t, nil, leaf, fmt.Sprintf(spine, "Ethernet50/1"))
-	if got := notes(inv.LeftOut); !strings.Contains(got, "two cables at one port: file0:6 joins it with leaf1 Ethernet49/1, file1:3 with leaf1 Ethernet50/1; the first is taken") {
+	if got := notes(inv.LeftOut); !strings.Contains(got, "two cables at one port: file0:6 connects it to leaf1 Ethernet49/1, file1:3 to leaf1 Ethernet50/1; the first is used") {
 		t.Error(got)
 	}
 	if err := NewReader().Add("f", []byte("ethernet_interfaces: []")); err == nil || err.Error() != "f:1: a structured configuration without a hostname" {

@@ -62,7 +62,7 @@ func (b *builder) pair(c *cable) {
 	join := func(p, q *port) {
 		for _, end := range [][2]*port{{p, q}, {q, p}} {
 			if have, ok := b.swapped[end[0]]; ok && have.far != end[1] {
-				b.leave(end[0].device.imported, end[0].name, fmt.Sprintf("two cables at one port: %s joins it with %s %s, %s with %s %s; the first is taken",
+				b.leave(end[0].device.imported, end[0].name, fmt.Sprintf("two cables at one port: %s connects it to %s %s, %s to %s %s; the first is used",
 					have.cable.place, have.far.device.name, have.far.name, c.place, end[1].device.name, end[1].name))
 				return
 			}
@@ -74,7 +74,7 @@ func (b *builder) pair(c *cable) {
 		join(x[0], y[0])
 	case len(x) == len(y):
 		if strings.Contains(c.profile, "shuffle") {
-			c.dead = "a shuffled cable: which port is joined with which is not told"
+			c.dead = "a shuffled cable: the files do not say which ports it connects"
 			return
 		}
 		if c.profile == "" {
@@ -209,11 +209,11 @@ func (b *builder) follow(from *port) {
 				b.join(from, far, 0, source)
 				return
 			}
-			stop(fmt.Sprintf("%s leads to %s %s, and no cable of the files goes on from there", source, at.device.name, at.name))
+			stop(fmt.Sprintf("%s leads to %s %s, where no further cable of the files is connected", source, at.device.name, at.name))
 			return
 		}
 		if cables++; cables > maxHops || seen[s.cable] {
-			stop(fmt.Sprintf("%s: the path goes round in a circle, or has more than %d cables", source, maxHops))
+			stop(fmt.Sprintf("%s: the path is a loop, or has more than %d cables", source, maxHops))
 			return
 		}
 		seen[s.cable] = true

@@ -17,7 +17,7 @@ func (g *Grammar) Check(e Edit, managed func(port string) bool) error {
 	for i, s := range e {
 		port, ok := g.Known(s)
 		if !ok || s.At < 0 {
-			return fmt.Errorf("setting %d: this tool never writes it: %s", i+1, s)
+			return fmt.Errorf("setting %d is not one that this tool writes: %s", i+1, s)
 		}
 		if port != "" && managed != nil && !managed(port) {
 			return fmt.Errorf("setting %d: interface %s is not in the intent: key %q, line %q", i+1, port, s.Key, s.Line)

@@ -254,11 +254,11 @@ func (a *accountant) verdictOf(l *Line) verdict {
 	d := a.served[l]
 	switch {
 	case d == nil:
-		return inert("no policy that is attached reaches it")
+		return inert("no attached policy uses it")
 	case d.hidden:
-		return inert("no packet reaches it: it matches nothing that no class before it matches")
+		return inert("no packet reaches it: earlier classes match everything that it matches")
 	case d.usual:
-		return usual("the group is that of what no class matches")
+		return usual("its packets get the same group without it")
 	}
 	return shapes(d.ports, d.attrs...)
 }
@@ -335,7 +335,7 @@ func (a *accountant) global(l *Line) {
 	}
 	for _, s := range l.Sub {
 		if concerned(s.Text) {
-			a.add(l.Text, s, verdict{fate: render.Unknown, why: "a line of no port; it stays as it is"})
+			a.add(l.Text, s, verdict{fate: render.Unknown, why: "not a line of a port; it is left as it is"})
 		}
 	}
 	if !concerned(l.Text) {
@@ -464,7 +464,7 @@ func (a *accountant) networkInForce() verdict {
 	}
 	if len(ports) == 0 {
 		if n := a.v.network; len(n.pauses()) == 0 {
-			return left("it pauses nothing; the intent has no MTU of its classes")
+			return left("it pauses nothing, and an intent cannot express the MTUs of its classes")
 		}
 		return a.silent()
 	}
@@ -511,7 +511,7 @@ func (a *accountant) profile(l *Line, h head) {
 		case !inherits:
 			a.add(where, s, inert("no interface inherits the port-profile"))
 		case i > 0 && s.Text != keyState && !concerned(s.Text):
-			a.add(where, s, left("it says nothing of QoS"))
+			a.add(where, s, left("it is not about QoS"))
 		case i == 0 || s.Text == keyState:
 			a.add(where, s, shapes(used, qos.KindMTU.Attr(), qos.KindPFC.Attr(), qos.KindWatchdog.Attr(), classification[0]))
 		default:
@@ -636,7 +636,7 @@ func (a *accountant) inForce(l *Line, key, rest string, ports []string) verdict 
 	some := func(f func(port string) bool) bool { return slices.ContainsFunc(ports, f) }
 	switch {
 	case key == keyMTU && !some(func(p string) bool { return fmt.Sprint(a.dev.Ports[p].MTU.V) == rest }):
-		return left("a network-qos class has room for %d bytes only", a.dev.Ports[ports[0]].MTU.V).failing("MTU-05")
+		return left("a network-qos class limits the port to %d bytes", a.dev.Ports[ports[0]].MTU.V).failing("MTU-05")
 	case key == keyPFC && firstWord(rest) == "on" && !some(func(p string) bool { return a.dev.Ports[p].PFC.V != 0 }):
 		return a.unpaused(ports[0])
 	case key == keyWatchdog && !some(func(p string) bool { return a.dev.Ports[p].Watchdog.V.Enabled }):

@@ -86,7 +86,7 @@ func (a *accountant) classQoS(policy, c *Line, name string) {
 	where := policy.Text + " / " + c.Text
 	if name != "class-default" && a.v.classMaps[name] == nil {
 		delete(a.unknown, c.No)
-		d = inert("there is no class-map %s, so that it matches nothing", name)
+		d = inert("there is no class-map %s, so it matches nothing", name)
 	}
 	if d.fate == render.Inert && name != "class-default" && a.v.classMaps[name] != nil {
 		d = a.unreached(a.v.classMaps[name], d)
@@ -195,9 +195,9 @@ func (a *accountant) classMTU(n *networkClass, ports []string, name string) verd
 	bounds := slices.DeleteFunc(slices.Clone(ports), func(p string) bool { return a.v.interfaceMTU(p) < n.mtu || a.dev.Ports[p].MTU.V != n.mtu })
 	switch {
 	case n.mtu == defaultMTU && len(bounds) == 0:
-		return usual("a class has room for 1500 bytes without the line")
+		return usual("1500 bytes is the default MTU of a class")
 	case len(ports) == 0:
-		return left("the intent has no MTU of a class that no port pauses")
+		return left("an intent cannot express the MTU of a class that no port pauses")
 	case len(bounds) == 0:
 		return left("no port that pauses takes a packet that is larger")
 	}
@@ -271,7 +271,7 @@ func (a *accountant) level(rest string, q int, d verdict) verdict {
 	text, ok := cutWords(rest, "level")
 	n, isNumber := lines.Number(text, 8)
 	if usual := a.v.m.top() - q + 1; ok && isNumber && n != usual {
-		return left("the queue is strict; of the order of strict queues the intent has that of their numbers, which would be level %s", fmt.Sprint(usual))
+		return left("the queue is strict; an intent orders strict queues by number, which would be level %s", fmt.Sprint(usual))
 	}
 	return d
 }

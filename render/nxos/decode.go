@@ -76,10 +76,10 @@ func (v *view) strange() {
 		case word == "priority-flow-control" && !belongs(inGlobal, l.Text):
 			v.open("", l, "this tool does not know the line and leaves it")
 		case word == "hardware" && strings.HasPrefix(rest, "qos "):
-			v.open("", l, "the model has no place for this; it stays as it is")
+			v.open("", l, "this tool cannot represent this line and leaves it")
 		}
 		if n, ok := cutWords(l.Text, keyFixed); ok && n != "0" {
-			v.add("", l, "the model has no place for a fixed time after which a queue is restored")
+			v.add("", l, "this tool cannot represent a fixed time after which a queue is restored")
 		}
 	}
 	if v.system == nil {
@@ -105,7 +105,7 @@ func (v *view) idlePauses(ports []string) {
 			continue
 		}
 		if _, at, ok := last(v.network.class[g].line, keyPause); ok {
-			v.open(v.network.class[g].line.Text, at, "no port has anything in group %d: whether the switch pauses priority %d all the same is not documented", g, p)
+			v.open(v.network.class[g].line.Text, at, "no port classifies traffic into group %d; whether the switch pauses priority %d nevertheless is not documented", g, p)
 		}
 	}
 }

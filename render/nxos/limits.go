@@ -137,9 +137,9 @@ func (r *refuser) pfc(p *qos.Port) string {
 		into := some && p.Maps.Set && p.Maps.V != nil && mapsInto(p.Maps.V, g)
 		switch {
 		case p.PFC.V.Has(n) && (!some || g != groupOf(p, n)):
-			return fmt.Sprintf("one priority of the whole switch pauses a group; priority %d and group %d have others", n, groupOf(p, n))
+			return fmt.Sprintf("NX-OS pauses each group for one priority on the whole switch; other ports use priority %d or group %d differently", n, groupOf(p, n))
 		case p.PFC.V.Has(n) && !into:
-			return fmt.Sprintf("priority %d is paused where traffic is classified into group %d, and nothing is", n, g)
+			return fmt.Sprintf("NX-OS pauses priority %d only on ports that classify traffic into group %d, and this port does not", n, g)
 		case !p.PFC.V.Has(n) && into:
 			return fmt.Sprintf("priority %d is paused on the whole switch, and so on this port, which has traffic in group %d", n, g)
 		}

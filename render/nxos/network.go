@@ -105,7 +105,7 @@ func (v *view) readNetworkPolicy(name string, policy *Line) *network {
 			} else if ps, ok := numbers(pause, qos.NumPriorities-1); ok {
 				c.pause |= qos.Priorities(ps...)
 			} else if !isComment(s.Text) {
-				v.add(policy.Text, s, "the model has no place for this line of %s", class)
+				v.add(policy.Text, s, "this tool cannot represent this line of %s", class)
 			}
 		}
 	}

@@ -39,7 +39,7 @@ func (v *view) readPauseBuffers(name string) pauseBuffers {
 			case is:
 				v.add(policy.Text, l, "it is not known which qos-group %s is", class)
 			default:
-				v.add(policy.Text, l, "the model has no place for this line of %s", class)
+				v.add(policy.Text, l, "this tool cannot represent this line of %s", class)
 			}
 		}
 	}

@@ -78,7 +78,7 @@ func (v *view) readQueue(policy, class *Line) qos.Queue {
 			continue
 		}
 		if _, ok := cutWords(t, keyNonECN); ok {
-			v.add(policy.Text, l, "the model has no place for drops of traffic without ECN")
+			v.add(policy.Text, l, "this tool cannot represent drops of traffic without ECN")
 			continue
 		}
 		if rest, ok := cutWords(t, keyWRED); ok {
@@ -94,7 +94,7 @@ func (v *view) readQueue(policy, class *Line) qos.Queue {
 			continue
 		}
 		if !isComment(t) {
-			v.add(policy.Text, l, "the model has no place for this line of %s", class.Text)
+			v.add(policy.Text, l, "this tool cannot represent this line of %s", class.Text)
 		}
 	}
 	if sched.Strict {

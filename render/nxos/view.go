@@ -287,7 +287,7 @@ func (v *view) readInput(name string) *classifier {
 		}
 		for _, l := range rewriting {
 			if several {
-				v.add(policy.Text, l, "packets of one qos-group leave with several DSCPs, for which the model has no place")
+				v.add(policy.Text, l, "packets of one qos-group leave with several DSCPs, which this tool cannot represent")
 			}
 		}
 		k.maps = m
@@ -367,7 +367,7 @@ func (v *view) readActions(policy, class *Line) (group, dscp int8) {
 		case ok:
 			v.add(policy.Text, l, "not a qos-group of this switch; group 0 is assumed")
 		case !isComment(l.Text):
-			v.add(policy.Text, l, "the model has no place for this action of %s; it stays as it is", class.Text)
+			v.add(policy.Text, l, "this tool cannot represent this action of %s; it stays as it is", class.Text)
 		}
 	}
 	return group, dscp
@@ -438,7 +438,7 @@ func (v *view) readClassMap(cm *Line) (m matched) {
 	}
 	for _, l := range cm.Sub {
 		if !isComment(l.Text) && !m.add(l.Text) {
-			v.add(cm.Text, l, "the model has no place for this match; its packets are not known")
+			v.add(cm.Text, l, "this tool cannot represent this match, so its packets are not known")
 		}
 	}
 	return m

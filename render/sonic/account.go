@@ -148,7 +148,7 @@ func (a *accountant) doubled(table, key string) string {
 		}
 		if overlaps(other, key) {
 			_, index, _ := strings.Cut(other, "|")
-			return fmt.Sprintf("rows %s and %s name one priority group: the removal of either row takes the buffer off it", index, own)
+			return fmt.Sprintf("rows %s and %s name the same priority group: removing either row takes away its buffer", index, own)
 		}
 	}
 	return ""
@@ -303,7 +303,7 @@ var accounts = func() map[string]func(a *accountant, key, field, value string) r
 // tunnelField explains a field of a tunnel.
 func tunnelField(_ *accountant, _, field, _ string) render.Line {
 	if strings.Contains(field, "dscp") || strings.Contains(field, "ecn") || strings.Contains(field, "_to_") || field == "qos-mode" {
-		return unknownLine("an intent says nothing of tunnels; checks read it")
+		return unknownLine("an intent does not cover tunnels; only checks read this field")
 	}
 	return render.Line{}
 }
@@ -592,7 +592,7 @@ func (a *accountant) indexedRow(table, key, field, object string, kinds ...qos.K
 	case own == 0:
 		from, _, _ := Indexes(idx)
 		if won := a.won[[3]string{table, port, field}]; won != nil && from < qos.NumPriorities && won[from] != key {
-			return inert("%s says it too, and comes last", won[from])
+			return inert("%s also sets it and takes precedence", won[from])
 		}
 		return unknownLine("this tool manages queues and groups 0 to 7")
 	case object != "NULL" && a.cfg.Row(references[table+" "+field], object) == nil:

@@ -401,7 +401,7 @@ func scope(running, target Config, desired *qos.Device, all []qos.Change) (left 
 		}
 		for i := range changes {
 			if of(changes[i]) {
-				changes[i].Blocked = s.need + ", and so it concerns " + who + "; with globals: own in the intent it is changed all the same"
+				changes[i].Blocked = s.need + ", and it also affects " + who + "; with globals: own in the intent it is changed nevertheless"
 			}
 		}
 	}

@@ -31,7 +31,7 @@ var portWrites = []string{"admin_status", "mtu", "fec", "pfc_asym"}
 func checkPort(port string, managed func(port string) bool) error {
 	switch {
 	case !isName(port):
-		return fmt.Errorf("unusable name of a port %q", port)
+		return fmt.Errorf("invalid port name %q", port)
 	case managed != nil && !managed(port):
 		return fmt.Errorf("%s is not in the intent", port)
 	}
@@ -88,7 +88,7 @@ func (o Op) checkPlace(managed func(port string) bool) (err error) {
 			}
 			err = errors.Join(err, field(o.Field == "" || o.Field == "POLL_INTERVAL"))
 			if o.Del {
-				err = errors.Join(err, errors.New("orchagent ends with the removal of this row"))
+				err = errors.Join(err, errors.New("removing this row crashes orchagent"))
 			}
 		} else {
 			err = errors.Join(onPort(o.Key), whole())
@@ -115,7 +115,7 @@ func (o Op) checkPlace(managed func(port string) bool) (err error) {
 		if err = whole(); !slices.Contains(Tables(), o.Table) {
 			err = errors.New("this tool does not know that table")
 		} else if !isName(o.Key) {
-			err = errors.New("unusable name")
+			err = errors.New("invalid name")
 		}
 	}
 	return err
@@ -177,10 +177,10 @@ func (u Undo) Check(managed func(port string) bool) error {
 		}
 	}
 	if !checkpointWord.MatchString(u.Checkpoint) {
-		return fmt.Errorf("undo record: unusable name of a checkpoint %q", u.Checkpoint)
+		return fmt.Errorf("undo record: invalid checkpoint name %q", u.Checkpoint)
 	}
 	if !runWord.MatchString(u.Run) {
-		return fmt.Errorf("undo record: unusable name of a run %q", u.Run)
+		return fmt.Errorf("undo record: invalid run name %q", u.Run)
 	}
 	return nil
 }

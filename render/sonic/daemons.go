@@ -165,7 +165,7 @@ func (r Release) Consequences(o Op, running Config) (out []Consequence, err erro
 	add := func(field, value string, gone bool) {
 		h, ok := r.habitOf(o.Table, o.Key, field, model)
 		if !ok {
-			err = fmt.Errorf("%s: nothing is known of what the daemons do with %s|%s %s", o, o.Table, o.Key, field)
+			err = fmt.Errorf("%s: it is not known what the daemons do with %s|%s %s", o, o.Table, o.Key, field)
 			return
 		}
 		c := Consequence{Habit: h, Effect: h.Set, Value: value, Gone: gone}

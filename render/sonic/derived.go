@@ -57,7 +57,7 @@ func (p *planner) headroom(port string) (known bool, why string) {
 	case p.running.Row(TProfile, derivedPrefix+speed+"_"+cable+"_profile") != nil:
 		return true, ""
 	case p.running.Row(TPool, catalog.IngressPool) == nil:
-		return false, fmt.Sprintf("the switch has no %s|%s, of which lossless groups get their headroom; restore the platform's buffer template with 'config qos reload', then plan again", TPool, catalog.IngressPool)
+		return false, fmt.Sprintf("the switch has no %s|%s, which gives lossless groups their headroom; restore the platform's buffer template with 'config qos reload', then plan again", TPool, catalog.IngressPool)
 	case len(p.Headroom) == 0:
 		return false, ""
 	}
@@ -71,7 +71,7 @@ func (p *planner) headroom(port string) (known bool, why string) {
 		}
 		lengths = append(lengths, r.Cable)
 	}
-	return false, fmt.Sprintf("%s has no row for %s Mb/s over %s, so that the switch makes no headroom for lossless groups; %s", p.HeadroomOf, speed, cable, otherLength(lengths))
+	return false, fmt.Sprintf("%s has no row for %s Mb/s over %s, so the switch gives lossless groups no headroom; %s", p.HeadroomOf, speed, cable, otherLength(lengths))
 }
 
 // otherLength suggests the cable lengths for which there are rows.

@@ -134,7 +134,7 @@ func (p *planner) blockReadOnly() {
 			// sonic-yang-models:sonic-queue.yang, switch_type voq
 			blocked[c.Place()] = "the queues of a chassis have keys with host and ASIC, which this tool does not write"
 		} else if row := cmp.Or(shared[c.Port], shared[""]); row != "" {
-			blocked[c.Place()] = fmt.Sprintf("%s is one row of several ports, which the YANG models of SONiC do not take; give each port a row of its own on the switch", row)
+			blocked[c.Place()] = fmt.Sprintf("%s names several ports in one row, which the YANG models of SONiC reject; give each port its own row on the switch", row)
 		}
 	}
 	if len(blocked) == 0 {

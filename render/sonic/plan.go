@@ -118,7 +118,7 @@ func (s Site) sayWay(steps []Step) (notes []string) {
 	if slices.ContainsFunc(steps, func(s Step) bool {
 		return slices.ContainsFunc(s.Ops, func(o Op) bool { return buffers(o.Table) })
 	}) {
-		note += "; the switch may drop packets while it takes up new buffers: what its ASIC does meanwhile is not documented"
+		note += "; the switch may drop packets while its buffers change: what its ASIC does meanwhile is not documented"
 	}
 	return []string{note}
 }
@@ -137,7 +137,7 @@ func (s Site) remarks(running Config, desired *qos.Device) (notes []string) {
 	}
 	notes = append(notes, s.sayShut(running, desired)...)
 	if desired.WatchdogPoll.Set && running.Row(TWatchdog, "GLOBAL") == nil {
-		notes = append(notes, "PFC_WD|GLOBAL stays after a rollback, with the interval that the switch has without it: up to 202605 orchagent ends with the removal of the row")
+		notes = append(notes, "PFC_WD|GLOBAL stays after a rollback, with the interval that the switch has without it: up to 202605 orchagent crashes when the row is removed")
 	}
 	have := running.Row(TMetadata, "localhost")
 	if m := desired.Platform.Model; m != "" && have["hwsku"] != "" && !strings.EqualFold(m, have["hwsku"]) {

@@ -194,7 +194,7 @@ func (s Site) faults(ops []Op, running Config) []*refusal {
 			}
 			guilty, elsewhere = all, true
 		}
-		r := &refusal{"the models of the switch's image do not allow it: " + f.What, "state another value in the intent, or write: gnmi, which has the switch judge"}
+		r := &refusal{"the models of the switch's image do not allow it: " + f.What, "use another value in the intent, or set write: gnmi, so that the switch validates the change"}
 		for _, i := range guilty {
 			if out[i] == nil {
 				out[i] = r

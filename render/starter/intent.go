@@ -46,11 +46,11 @@ func (o *Options) sizes() (groups, down int, err error) {
 	leaves := o.leaves()
 	switch {
 	case o.Shape == Clos && o.spines() == 0:
-		return 0, 0, fmt.Errorf("spines: leaves without spines are no Clos fabric")
+		return 0, 0, fmt.Errorf("spines: a Clos fabric needs spines")
 	case o.Shape != Rail:
 		return 1, (o.Hosts + leaves - 1) / leaves, nil
 	case leaves%o.Rails != 0:
-		return 0, 0, fmt.Errorf("leaves: %d is no multiple of the %s: a group of servers has one leaf a rail", leaves, words.Count(o.Rails, "rail"))
+		return 0, 0, fmt.Errorf("leaves: %d is not a multiple of the %s: a group of servers has one leaf per rail", leaves, words.Count(o.Rails, "rail"))
 	}
 	groups = leaves / o.Rails
 	if groups > 1 && o.spines() == 0 {

@@ -146,8 +146,8 @@ func TestSizes(t *testing.T) {
 // Impossible options give a one-line error.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
-		{"shape clos os eos model DCS-7060DX5-64S spines 0", "spines: leaves without spines are no Clos fabric"},
-		{"shape rail os eos model DCS-7060DX5-64S leaves 12", "leaves: 12 is no multiple of the 8 rails"},
+		{"shape clos os eos model DCS-7060DX5-64S spines 0", "spines: a Clos fabric needs spines"},
+		{"shape rail os eos model DCS-7060DX5-64S leaves 12", "leaves: 12 is not a multiple of the 8 rails"},
 		{"shape rail os eos model DCS-7060DX5-64S leaves 16 spines 0", "spines: without them 2 groups"},
 		{"shape rail os eos model DCS-7060DX5-64S leaves 16 hosts 9", "hosts: 9 servers cannot be shared evenly by 2 groups"},
 		{"shape pair os eos model DCS-7060DX5-64S hosts 200", "a leaf needs 100 ports to hosts and 2 to switches; DCS-7060DX5-64S has 64 of 400G"},
