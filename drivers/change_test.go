@@ -9,7 +9,7 @@ import (
 )
 
 // A blocked value of a group does not keep the other values of the group from changing.
-func TestKeepingIsOfWhatIsBlocked(t *testing.T) {
+func TestKeepingOnlyBlockedValues(t *testing.T) {
 	device := func(buffer string, xoff int64, lossless bool) *qos.Device {
 		p := &qos.Port{}
 		p.Groups[3] = qos.Group{Buffer: qos.Of(buffer), Headroom: qos.Of(qos.Headroom{XOFF: xoff}), Lossless: qos.Of(lossless)}

@@ -21,7 +21,7 @@ func utf16Of(s string, order binary.AppendByteOrder, mark bool) []byte {
 }
 
 // Plain removes what editors and terminals add, and keeps the line numbers of the configuration.
-func TestPlain(t *testing.T) {
+func TestPlainRemovesEditorArtifacts(t *testing.T) {
 	const cfg = "hostname leaf1\ninterface Ethernet1\n   mtu 9214\n"
 	for name, c := range map[string]struct{ text, want string }{
 		"nothing":                 {cfg, cfg},

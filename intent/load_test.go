@@ -113,7 +113,7 @@ func TestFolder(t *testing.T) {
 
 // An error about two conflicting values has the position of the value that comes later in the
 // files.
-func TestTheLaterOfTwoPlaces(t *testing.T) {
+func TestConflictIsReportedAtTheLaterPlace(t *testing.T) {
 	for fabric, host := range map[string]string{"a.yaml": "b.yaml", "b.yaml": "a.yaml"} {
 		dir := folder(t, map[string]string{
 			"0.yaml": good, fabric: "apiVersion: roce-fabric/v1\nkind: Fabric\nmtu: {fabric: 4000}\n", host: "apiVersion: roce-fabric/v1\nkind: Fabric\n\nmtu: {host: 4200}\n",

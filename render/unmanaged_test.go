@@ -12,7 +12,7 @@ import (
 
 // A switch without a port in the intent gets no desired state on any OS: its switch-wide
 // settings may serve other users. With one port in the intent it gets them.
-func TestNoPortNoWish(t *testing.T) {
+func TestNoPortsMeanNoDesiredState(t *testing.T) {
 	const head = `apiVersion: roce-fabric/v1
 kind: Fabric
 name: f

@@ -15,7 +15,7 @@ import (
 
 // A warning is reported and answered with no, and the apply has no effect, unless warnings are
 // accepted.
-func TestAWarningIsShownAndAnsweredAsToldTo(t *testing.T) {
+func TestWarningsAreShownAndAnswered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{shell: true})
@@ -53,7 +53,7 @@ func TestAWarningIsShownAndAnsweredAsToldTo(t *testing.T) {
 
 // If the switch accepts no timer over REST, the driver uses the command, which has one; without
 // SSH, a note says that there is no timer.
-func TestATimerThatRESTDoesNotTake(t *testing.T) {
+func TestTimerRejectedByREST(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, shell := range []bool{true, false} {
@@ -80,7 +80,7 @@ func TestATimerThatRESTDoesNotTake(t *testing.T) {
 	})
 }
 
-func TestAMessageThatIsRefusedIsLeftOut(t *testing.T) {
+func TestRejectedMessageIsLeftOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{})
@@ -151,7 +151,7 @@ func TestOthersWhoChangeSomethingMeanwhile(t *testing.T) {
 }
 
 // A save that has no effect is detected, even if the switch reports success.
-func TestASaveThatSavesNothing(t *testing.T) {
+func TestSaveWithoutEffect(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{setup: "nv set system config auto-save state disabled"})
@@ -204,7 +204,7 @@ func TestKeep(t *testing.T) {
 	})
 }
 
-func TestWhatIsNotSavedIsNamedWithoutValues(t *testing.T) {
+func TestUnsavedSettingsAreNamedWithoutValues(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{})
@@ -216,7 +216,7 @@ func TestWhatIsNotSavedIsNamedWithoutValues(t *testing.T) {
 	})
 }
 
-func TestOnlyWhatIsMeantIsReverted(t *testing.T) {
+func TestUnexpectedUndoRecordsAreRejected(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{})

@@ -21,7 +21,7 @@ func TestEveryAttribute(t *testing.T) {
 	})
 }
 
-func TestWhatAPortShows(t *testing.T) {
+func TestStateOfPort(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, spelled := range []bool{false, true} {

@@ -26,7 +26,7 @@ func TestAnEmptyConfiguration(t *testing.T) {
 }
 
 // Another user's finished dry run does not block an apply; an unknown state does.
-func TestWhoIsAtWork(t *testing.T) {
+func TestActiveRunIsNamed(t *testing.T) {
 	for state, want := range map[string]bool{"dry_run_complete": false, "ays_fail": false, "invalid": false, "pending": false, "confirm": true, "apply": true, "ays": true, "of-tomorrow": true} {
 		if got := (revision{State: state}).busy(); got != want {
 			t.Errorf("%s: %v", state, got)

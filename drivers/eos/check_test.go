@@ -8,7 +8,7 @@ import (
 	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 )
 
-func TestOnlyWhatIsMeantIsReverted(t *testing.T) {
+func TestUnexpectedUndoRecordsAreRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
 		d := b.Open()

@@ -275,7 +275,7 @@ func TestReadBackThatIsCutOff(t *testing.T) {
 	})
 }
 
-func TestOnlyWhatIsMeantIsWritten(t *testing.T) {
+func TestUnexpectedWritesAreRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
 		d := b.Open()
@@ -328,7 +328,7 @@ func TestSpell(t *testing.T) {
 
 // With a full flash, a save fails and leaves the startup configuration unchanged. The error says
 // so, the save is not repeated, and the revert has nothing to save.
-func TestAFullFlash(t *testing.T) {
+func TestFullFlash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
 		d, was := b.Open(), b.Saved()

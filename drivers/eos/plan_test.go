@@ -81,7 +81,7 @@ func TestPlan(t *testing.T) {
 
 // A switch-wide line also affects ports outside the intent that use it: the plan names them, and
 // moving their traffic must be allowed explicitly.
-func TestPlanSaysWhomAGlobalLineConcerns(t *testing.T) {
+func TestPlanNamesPortsOfGlobalLines(t *testing.T) {
 	// With these lines, the change of the DSCP map moves only lossy traffic.
 	const lossless = "qos map dscp 24 25 27 28 29 30 31 to traffic-class 0\n"
 	const trust = "interface Ethernet5/1\nqos trust cos\ninterface Ethernet6/1\nqos trust cos\ninterface Ethernet8/1\nqos trust cos\n"

@@ -38,7 +38,7 @@ func (w *meanwhile) write(ctx context.Context, name string, typed []string, time
 
 // A session is a copy of the configuration from the time it was opened. Its commit must not undo
 // what others committed meanwhile.
-func TestACommitLeavesWhatWasCommittedMeanwhile(t *testing.T) {
+func TestCommitKeepsConcurrentCommits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, gnmi := range []bool{false, true} {
 			b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}, gnmi: gnmi})
@@ -104,7 +104,7 @@ func TestARefusedRunLeavesWhatAnotherWrote(t *testing.T) {
 }
 
 // At most one of two runs that open their sessions at the same time commits.
-func TestOfTwoRunsOneCommits(t *testing.T) {
+func TestOnlyOneOfTwoRunsCommits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
 		d, n := b.Open(), b.colleague()

@@ -7,7 +7,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 )
 
-func TestOnlyWhatIsMeantIsReverted(t *testing.T) {
+func TestUnexpectedUndoRecordsAreRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{})
 		d := b.Open()

@@ -96,7 +96,7 @@ func TestTheCheckpointIsForOwnChangesAlone(t *testing.T) {
 
 // A run that finds the checkpoint of another run that may be in progress writes nothing, even if
 // that checkpoint was created between its own checkpoint and the first line.
-func TestOfTwoRunsOneWrites(t *testing.T) {
+func TestOnlyOneOfTwoRunsWrites(t *testing.T) {
 	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
 		id := func(age time.Duration) string {
 			return time.Now().Add(-age).UTC().Format("20060102-150405") + "123-abcd"

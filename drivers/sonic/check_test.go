@@ -12,7 +12,7 @@ import (
 
 // Plans and journals are files: whatever this tool would never write is rejected, by the same rules
 // for both.
-func TestOnlyWhatIsMeantIsWritten(t *testing.T) {
+func TestUnexpectedWritesAreRejected(t *testing.T) {
 	d := &driver{t: drivers.Target{Name: "leaf1"}}
 	managed := func(port string) bool { return port == "Ethernet0" }
 	for _, o := range []native.Op{

@@ -23,9 +23,9 @@ import (
 	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-// TestWaysAgree: over gNMI and over SSH alone, a switch gets the same configuration, and a revert
+// TestGNMIAndSSHAgree: over gNMI and over SSH alone, a switch gets the same configuration, and a revert
 // restores the old one. Over SSH no port goes down.
-func TestWaysAgree(t *testing.T) {
+func TestGNMIAndSSHAgree(t *testing.T) {
 	for _, model := range []string{known, unknown, dynamic} {
 		t.Run(model, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -164,9 +164,9 @@ func TestImageWithoutDump(t *testing.T) {
 	})
 }
 
-// TestModelsJudge: if the models of its image are available, a switch is written directly, and
+// TestModelsValidateDirectWrites: if the models of its image are available, a switch is written directly, and
 // changes that they do not allow are blocked. The models are cached by image.
-func TestModelsJudge(t *testing.T) {
+func TestModelsValidateDirectWrites(t *testing.T) {
 	for _, release := range simsonic.Releases {
 		t.Run(release, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -238,7 +238,7 @@ func TestStrictModels(t *testing.T) {
 
 // A second row that names a lossless group is removed, and the group keeps its headroom, although
 // no port goes down and nothing makes buffermgrd look at it again.
-func TestAGroupOfTwoRows(t *testing.T) {
+func TestGroupNamedByTwoRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, model := range []string{known, unknown} {
 			b := newBox(t, boxOptions{model: model, release: "202511", direct: true})
@@ -362,7 +362,7 @@ func TestEnterpriseAsIntended(t *testing.T) {
 	})
 }
 
-func TestASwitchOfSeveralASICs(t *testing.T) {
+func TestSwitchWithSeveralASICs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: known, release: "202511", ssh: true, asics: 3})
 		if _, err := b.open().Probe(t.Context()); !errors.Is(err, drivers.ErrUnsupported) || !strings.Contains(err.Error(), "3 ASICs") {

@@ -77,7 +77,7 @@ func TestARequestFitsTheServer(t *testing.T) {
 	}
 }
 
-func TestAPlanFileCannotNameAnything(t *testing.T) {
+func TestPlanFileNamesAreChecked(t *testing.T) {
 	for _, raw := range []string{
 		`{"ops":[{"table":"USER","key":"root","row":{}}]}`, `{"ops":[{"table":"QUEUE","key":"a\nb","del":true}]}`, `{"ops":[{"table":"QUEUE","key":"","del":true}]}`, `{`,
 	} {
@@ -290,8 +290,8 @@ func TestReleaseIsTakenFromTheSwitch(t *testing.T) {
 	})
 }
 
-// TestAPlainRefusalIsNotWaitedFor: the server has answered, and a single read shows the outcome.
-func TestAPlainRefusalIsNotWaitedFor(t *testing.T) {
+// TestRefusalIsReportedAtOnce: the server has answered, and a single read shows the outcome.
+func TestRefusalIsReportedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: td2, release: "202511"})
 		d := b.open()

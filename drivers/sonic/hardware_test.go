@@ -93,7 +93,7 @@ func TestTheHeadroomTableOfTheSwitchIsRead(t *testing.T) {
 }
 
 // The dynamic model computes headroom and pools, and the ASIC reports its limits.
-func TestWhatTheDynamicModelComputesIsRead(t *testing.T) {
+func TestComputedBuffersAreRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: dynamic, release: "202511"})
 		port := b.ports[0]

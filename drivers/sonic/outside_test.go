@@ -13,7 +13,7 @@ import (
 // Objects that ports outside of the intent use stay unchanged for them: the intent's ports are
 // bound to another object, and a switch-wide row that the intent does not need stays. The plan
 // names the other users. With globals: own both are changed in place.
-func TestWhatOthersUseStaysAsItIs(t *testing.T) {
+func TestObjectsOfOtherPortsStayUnchanged(t *testing.T) {
 	type tables = map[string]map[string]map[string]string
 	outside := []string{"Ethernet32", "Ethernet40", "Ethernet48", "Ethernet56"}
 	alter := func(cfg tables, table, key string, row map[string]string) {
@@ -84,7 +84,7 @@ func TestWhatOthersUseStaysAsItIs(t *testing.T) {
 }
 
 // A switch without a port in the intent is not changed at all.
-func TestASwitchWithoutAPortOfTheIntentStaysAsItIs(t *testing.T) {
+func TestSwitchOutsideTheIntentIsUnchanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: "ACS-MSN4700", release: "202511"})
 		b.desired.Ports = map[string]*qos.Port{}

@@ -115,7 +115,7 @@ func TestALoadOutlivesItsSession(t *testing.T) {
 
 // An uplink that was shut by hand does not count: the remaining uplinks do not go down together,
 // and the plan says when the last one goes down.
-func TestAShutUplinkIsNoWayOut(t *testing.T) {
+func TestShutUplinkIsNotCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: known, release: "202511", ssh: true})
 		b.policy.Uplinks = b.ports[1:]
@@ -280,7 +280,7 @@ func TestKeepSavesWhatRuns(t *testing.T) {
 }
 
 // Settle returns once the requests of a client that is gone have been carried out.
-func TestSettleWaitsForWhatIsInWork(t *testing.T) {
+func TestSettleWaitsForPendingWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: known, release: "202511"})
 		first, second := make(chan struct{}), make(chan struct{})

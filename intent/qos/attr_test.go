@@ -78,7 +78,7 @@ func TestAnUnknownFieldIsRefused(t *testing.T) {
 }
 
 // Keeping one value of a group, of a queue or of the maps leaves the other values unchanged.
-func TestKeepingIsOfOneValue(t *testing.T) {
+func TestKeepingOneValueLeavesOthers(t *testing.T) {
 	for k := KindGlobalMap; k < KindMapBinding; k++ {
 		if k == KindPort {
 			continue

@@ -105,7 +105,7 @@ func bare(d *Device) *Device {
 	return out
 }
 
-func TestAPortThatIsNotThereIsOneChange(t *testing.T) {
+func TestMissingPortIsOneChange(t *testing.T) {
 	running := full()
 	delete(running.Ports, "Ethernet16")
 	cs := Diff(running, full())
@@ -134,7 +134,7 @@ func TestDiffOrder(t *testing.T) {
 	}
 }
 
-func TestNormalizeMakesEqualWhatMeansTheSame(t *testing.T) {
+func TestNormalizeEquatesEquivalentDevices(t *testing.T) {
 	a, b := full(), full()
 	p := a.Ports["Ethernet0"]
 	p.Queues[0].ECN.V = ECN{Min: 5, Max: 9, Probability: 3}
@@ -308,7 +308,7 @@ func TestWeightsInProportion(t *testing.T) {
 }
 
 // A priority that only the switch pauses is checked in the queue that it pauses on the switch.
-func TestAndPaused(t *testing.T) {
+func TestPriorityPausedOnlyBySwitch(t *testing.T) {
 	want, running := full(), full()
 	maps := *running.GlobalMaps.V
 	maps.PFCToQueue[4] = 3
@@ -351,7 +351,7 @@ func TestEntriesThatNothingMeets(t *testing.T) {
 }
 
 // AsRun returns the running weights if the desired ones give the same shares.
-func TestDesiredInTheFormThatRuns(t *testing.T) {
+func TestDesiredInRunningForm(t *testing.T) {
 	have, want := full(), full()
 	h, w := have.Ports["Ethernet0"], want.Ports["Ethernet0"]
 	for i, weights := range [][2]int{{10, 25}, {10, 25}, {20, 50}} {

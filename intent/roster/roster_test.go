@@ -212,7 +212,7 @@ func TestCacheIsBounded(t *testing.T) {
 }
 
 // Load never blocks on a pipe, and it returns when ctx is done.
-func TestWaitsForNobody(t *testing.T) {
+func TestLoadNeverBlocks(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "fabric.yaml")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

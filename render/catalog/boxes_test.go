@@ -47,7 +47,7 @@ func modelsOf(system string) (out []*Model) {
 
 // A box that also runs SONiC has the same ports as SONiC's aliases, the same speeds and the same
 // chip. SONiC's own names (etp65) count ports from one as well.
-func TestBoxesAreThoseOfSONiC(t *testing.T) {
+func TestBoxesMatchSONiC(t *testing.T) {
 	n := 0
 	for _, m := range slices.Concat(modelsOf(intent.EOS.Name), modelsOf(intent.Cumulus.Name)) {
 		hwsku, ok := strings.CutPrefix(m.ASICFrom, "the SONiC model ")

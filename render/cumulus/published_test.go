@@ -169,7 +169,7 @@ func held(running *qos.Device) *qos.Device {
 }
 
 // Each fixture decodes to the same state in each of the three forms that a switch prints.
-func TestFormsAreOne(t *testing.T) {
+func TestFormsDecodeAlike(t *testing.T) {
 	for _, f := range published(t) {
 		c := parse(t, string(f.Data))
 		want, unknown := Decode(c)

@@ -464,7 +464,7 @@ func TestSwitchWithNothing(t *testing.T) {
 	}
 }
 
-func TestInputThatIsNone(t *testing.T) {
+func TestInvalidInput(t *testing.T) {
 	for _, in := range []Input{
 		{Name: "x"},
 		{Name: "x", Switches: []Switch{{Name: "leaf1", OS: "sonic"}}},

@@ -288,7 +288,7 @@ func TestAnOperatorsProfileChangesInPlace(t *testing.T) {
 
 // The typed commands have the effect that Apply computes, for the edit and its undo, on a switch
 // that processes them line by line.
-func TestCommandsDoWhatApplySays(t *testing.T) {
+func TestTypedCommandsMatchApply(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want, kw := device(t), drawKeyword(t)
 		have := drawHave(t, want, kw)

@@ -188,7 +188,7 @@ func TestModels(t *testing.T) {
 	}
 }
 
-func TestDigestIsOfWhatDesiredSpeaksOf(t *testing.T) {
+func TestDigestCoversDesiredAttributes(t *testing.T) {
 	base := golden(t, "strata.cfg")
 	desired := &qos.Device{Ports: map[string]*qos.Port{"Ethernet1/1": {}}}
 	digest := func(text string) string { return Digest(mustParse(t, text), desired) }
@@ -223,7 +223,7 @@ func TestDigestIsOfWhatDesiredSpeaksOf(t *testing.T) {
 }
 
 // Watchdogs that differ from the switch-wide one get their own timer and action lines.
-func TestWatchdogsOfTheirOwn(t *testing.T) {
+func TestPortSpecificWatchdogs(t *testing.T) {
 	port := func(action qos.WatchdogAction, detect time.Duration) *qos.Port {
 		return &qos.Port{PFC: qos.Of(qos.Priorities(3)), Watchdog: qos.Of(qos.Watchdog{Enabled: true, Priorities: 8, Action: action, Detect: detect, Restore: time.Second})}
 	}

@@ -47,7 +47,7 @@ func leafPort(weights map[int]int, pfc qos.PrioritySet, ecn map[int]qos.ECN) *qo
 	return p
 }
 
-func TestGoldenTextsMeanWhatTheyDo(t *testing.T) {
+func TestGoldenTextsDecode(t *testing.T) {
 	curve := qos.ECN{Enabled: true, Min: 1000, Max: 3000, Unit: qos.UnitKBytes, Probability: 5}
 	one := map[int]int{0: 5, 1: 25, 2: 5, 3: 55, 4: 5, 5: 5}
 	for file, c := range map[string]struct {
@@ -177,7 +177,7 @@ func TestWatchdogNeedsATimeout(t *testing.T) {
 }
 
 // "show running-config all" prints defaults; it decodes to the same state.
-func TestDefaultsThatArePrintedMeanTheSame(t *testing.T) {
+func TestPrintedDefaultsDecodeAlike(t *testing.T) {
 	plain, unknown := Decode(mustParse(t, golden(t, "plain.cfg")))
 	if len(unknown) > 0 {
 		t.Errorf("plain: %v", unknown)

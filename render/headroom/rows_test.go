@@ -96,7 +96,7 @@ func TestCatalogueRows(t *testing.T) {
 }
 
 // Incorrect rows that sonic-buildimage published.
-func TestFalls(t *testing.T) {
+func TestPublishedRowsWithFallingHeadroom(t *testing.T) {
 	for name, c := range map[string]struct {
 		rows []Row
 		want Fall

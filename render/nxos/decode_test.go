@@ -187,7 +187,7 @@ func TestCheckpointDefaultsAreNotConfiguration(t *testing.T) {
 	}
 }
 
-func TestDecodeMeansWhatTheSwitchDoes(t *testing.T) {
+func TestDecodeInterpretsLikeTheSwitch(t *testing.T) {
 	edit := func(pairs ...string) *qos.Device {
 		text := worked
 		for i := 0; i < len(pairs); i += 2 {

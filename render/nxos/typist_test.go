@@ -326,7 +326,7 @@ func (b *box) text() string {
 
 // The typed commands have the effect that Apply predicts, for the edit and its undo, and no line
 // is refused.
-func TestCommandsDoWhatApplySays(t *testing.T) {
+func TestTypedCommandsMatchApply(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old, want := have(t, 3), device(t, 3)
 		edit := Change(old, want, EightQueue)

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestHabitsAreComplete: each table that this tool writes has an entry for its rows, entries name
+// TestDaemonReactionsAreComplete: each table that this tool writes has an entry for its rows, entries name
 // only known releases and buffer models, and each gives its reason.
-func TestHabitsAreComplete(t *testing.T) {
+func TestDaemonReactionsAreComplete(t *testing.T) {
 	for i, h := range Habits {
 		for _, name := range []string{h.Since, h.Before} {
 			if _, ok := LookupRelease(name); name != "" && !ok {

@@ -294,7 +294,7 @@ func shared() (Config, *qos.Device) {
 }
 
 // A value that cannot be changed does not affect the handling of what is left to other ports.
-func TestABlockedChangeLeavesOthersAlone(t *testing.T) {
+func TestBlockedChangeDoesNotBlockOthers(t *testing.T) {
 	cfg, d := shared()
 	rel := Newest()
 	st := Site{Release: rel, Chip: "spc3", SSH: true, Policy: Policy{PortGroup: 1}}.Plan(cfg, d)
@@ -315,7 +315,7 @@ func TestABlockedChangeLeavesOthersAlone(t *testing.T) {
 }
 
 // A plan made after a run that wrote an object but did not bind it yet binds that object.
-func TestAPlanGoesOnFromACutRun(t *testing.T) {
+func TestPlanContinuesAfterACutOffRun(t *testing.T) {
 	cfg, d := shared()
 	cfg[TQueue]["Ethernet0|3"]["wred_profile"], cfg[TQueue]["Ethernet8|3"]["wred_profile"] = wredName, wredName
 	cfg.Put(TWRED, wredName, Row{"ecn": "ecn_all", "wred_green_enable": "true", "green_min_threshold": "1000", "green_max_threshold": "2000", "green_drop_probability": "5"})

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestRowsThatGoTakeOthersAlong: a row that stays, but shares a group with a removed row, is
+// TestRemovalRewritesOverlappingRows: a row that stays, but shares a group with a removed row, is
 // removed and written again; otherwise orchagent ignores it.
-func TestRowsThatGoTakeOthersAlong(t *testing.T) {
+func TestRemovalRewritesOverlappingRows(t *testing.T) {
 	null := Row{"profile": "NULL"}
 	running := Config{TPort: {"Ethernet0": {"admin_status": "up"}}, TGroup: {"Ethernet0|3": null, "Ethernet0|3-4": null, "Ethernet0|0": {"profile": "lossy"}}}
 	for name, ops := range map[string][]Op{

@@ -88,7 +88,7 @@ func TestParseRefusesWhatIsNotCONFIGDB(t *testing.T) {
 }
 
 // A null is stored the way the switch stores it, and reported if the field is a number.
-func TestNullIsWhatTheSwitchMakesOfIt(t *testing.T) {
+func TestNullIsStoredAsOnTheSwitch(t *testing.T) {
 	cfg, err := Parse([]byte(`{"PORT":{"Ethernet0":{"mtu":null,"speed":"400000","lag":true}}}`), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -248,7 +248,7 @@ func TestDecodeReportsWhatItCannotPlace(t *testing.T) {
 }
 
 // A worked example: names, ranges and defaults are decoded as the switch interprets them.
-func TestDecodeMeansWhatTheSwitchDoes(t *testing.T) {
+func TestDecodeInterpretsLikeTheSwitch(t *testing.T) {
 	cfg := Config{
 		TMetadata:  {"localhost": {"buffer_model": "traditional"}},
 		TPort:      {"Ethernet0": {"speed": "100000", "admin_status": "up"}},

@@ -57,7 +57,7 @@ func TestStepsOrder(t *testing.T) {
 // A row that shares an index with a new row is removed in an earlier request: together with the
 // request that takes the port down, or after it if the switch may remove the row by itself. A new
 // cable length is written after PFC has changed.
-func TestRowsGoBeforeThoseThatTakeTheirPlace(t *testing.T) {
+func TestRowsAreRemovedBeforeTheirReplacements(t *testing.T) {
 	running := Config{
 		TPort:    {"Ethernet0": {"admin_status": "up"}, "Ethernet4": {"admin_status": "up"}, "Ethernet8": {"admin_status": "down"}},
 		TPortQoS: {"Ethernet0": {"pfc_enable": "3,4"}},
@@ -100,7 +100,7 @@ func TestRowsGoBeforeThoseThatTakeTheirPlace(t *testing.T) {
 	}
 }
 
-func TestMovesOfTheWatchdogAreKeptApart(t *testing.T) {
+func TestWatchdogMovesAreSeparateSteps(t *testing.T) {
 	row := Row{"action": "drop", "detection_time": "400", "restoration_time": "400"}
 	running := Config{TWatchdog: {"Ethernet0": row, "GLOBAL": {"POLL_INTERVAL": "200"}}}
 	steps := Site{}.steps(running, []Op{

@@ -16,7 +16,7 @@ import (
 )
 
 // Releases print the same value in different forms. All forms give the same result.
-func TestFormsOfOneThing(t *testing.T) {
+func TestFormsOfOneValue(t *testing.T) {
 	for _, text := range []string{
 		`{"intf": {"mtu": 9214, "up": true, "name": " Ethernet1/1 "}}`,
 		`{"intf": {"mtu": "9214", "up": "true", "name": "Ethernet1/1"}}`,
@@ -135,7 +135,7 @@ func TestEachRootsValuesAtTheTop(t *testing.T) {
 	}
 }
 
-func TestEachRefuses(t *testing.T) {
+func TestEachRejectsInvalidTrees(t *testing.T) {
 	most := strings.TrimSuffix(strings.Repeat("1,", MaxEntries), ",")
 	for json, want := range map[string]string{
 		`{"x": `:                         "/a/b[k=1]: ",

@@ -108,8 +108,8 @@ func TestAcceptance(t *testing.T) {
 	}
 }
 
-// TestEverythingEvaluated: this package evaluates every rule of the public models.
-func TestEverythingEvaluated(t *testing.T) {
+// TestEveryRuleIsEvaluated: this package evaluates every rule of the public models.
+func TestEveryRuleIsEvaluated(t *testing.T) {
 	for _, rel := range releases {
 		m := loadRelease(t, rel)
 		for _, r := range m.Unevaluated() {

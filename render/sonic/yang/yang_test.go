@@ -190,8 +190,8 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-// TestOddModels checks models with faults and with parts that are not evaluated.
-func TestOddModels(t *testing.T) {
+// TestFaultyModels checks models with faults and with parts that are not evaluated.
+func TestFaultyModels(t *testing.T) {
 	m := newModels()
 	m.add("x.yang", []byte(`module x { namespace n; prefix x;
 		identity a { base b; } identity b { base a; } identity c; typedef bare;

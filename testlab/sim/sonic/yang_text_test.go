@@ -6,8 +6,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/sonic/yang"
 )
 
-// TestModelsSayWhatIsJudged: the models of an image accept exactly what its updater accepts.
-func TestModelsSayWhatIsJudged(t *testing.T) {
+// TestYANGModelsMatchTheChecks: the models of an image accept exactly what its updater accepts.
+func TestYANGModelsMatchTheChecks(t *testing.T) {
 	for rel, name := range Releases {
 		m, err := yang.LoadFiles(name, Models(name))
 		if err != nil || len(m.Skipped()) > 0 || len(m.Unevaluated()) > 0 {
