@@ -80,8 +80,8 @@ func (d *differ) dcqcn() {
 	}
 }
 
-// diffRelaxedOrdering reports relaxed ordering as blocked on cards that are not NVIDIA's. On NVIDIA cards it is
-// a firmware setting; see [differ.nv].
+// diffRelaxedOrdering reports relaxed ordering as blocked on cards that are not NVIDIA's. On NVIDIA
+// cards it is a firmware setting; see [differ.nv].
 func (d *differ) diffRelaxedOrdering() {
 	if d.want.RelaxedOrdering.Or(false) && d.have.Driver != DriverMLX5 {
 		d.add(Change{Field: FieldRelaxedOrdering, Kind: KindDrift, Old: qos.Absent, New: onOff(true),

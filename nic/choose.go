@@ -77,8 +77,8 @@ func (c Candidate) isModel(model string) bool {
 	return c.Model == number && (!named || c.Vendor == vendors["nvidia"])
 }
 
-// sortBySlot sorts the interfaces by PCI address and returns each one's port number on its card, from
-// 1.
+// sortBySlot sorts the interfaces by PCI address and returns each one's port number on its card,
+// from 1.
 func sortBySlot(cards []Candidate) (sorted []Candidate, ports []int) {
 	slot := func(c Candidate) string {
 		at, _, _ := strings.Cut(c.PCI, ".")
@@ -150,8 +150,8 @@ func Choose(cards []Candidate, selectors map[string]intent.Selector) (chosen, wh
 // maxShown is how many interfaces a reason lists.
 const maxShown = 4
 
-// chooseAmong chooses one of the interfaces that match a selector. rails is how many must match if the
-// selector numbers them; all is how many the host has.
+// chooseAmong chooses one of the interfaces that match a selector. rails is how many must match if
+// the selector numbers them; all is how many the host has.
 func chooseAmong(of []Candidate, s intent.Selector, rails, all int) (name, why string) {
 	if s.Part != "" || s.Serial != "" {
 		for _, c := range of {

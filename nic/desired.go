@@ -187,8 +187,9 @@ func (b *builder) build() {
 	b.setDefaultToS(rdma)
 }
 
-// dropPortSettings removes the port settings of a NIC whose port belongs to another side of the card. In DPU
-// mode the host's side cannot change any of them (mlx5/core/en_dcbnl.c, vport_group_manager).
+// dropPortSettings removes the port settings of a NIC whose port belongs to another side of the
+// card. In DPU mode the host's side cannot change any of them (mlx5/core/en_dcbnl.c,
+// vport_group_manager).
 func (b *builder) dropPortSettings(owner *intent.NIC) {
 	p := b.port
 	p.Owner = intent.Endpoint{Device: owner.Host.Name, Port: owner.Name}.String()
@@ -360,8 +361,8 @@ func cnpDSCP(k *intent.Class) (int, bool) {
 	}
 }
 
-// setDefaultToS marks the traffic that applications do not mark themselves with the first DSCP of the first
-// RDMA class.
+// setDefaultToS marks the traffic that applications do not mark themselves with the first DSCP of
+// the first RDMA class.
 func (b *builder) setDefaultToS(rdma []*intent.Class) {
 	i := slices.IndexFunc(rdma, func(k *intent.Class) bool { return len(k.DSCP.V) > 0 })
 	if i < 0 {

@@ -254,8 +254,8 @@ func (d *differ) flaps(drivers ...string) qos.Impact {
 	return qos.ImpactNone
 }
 
-// diffCMDefault compares a default of the RDMA connection manager. Without the rdma_cm module no default
-// exists; whatever sets it loads the module first.
+// diffCMDefault compares a default of the RDMA connection manager. Without the rdma_cm module no
+// default exists; whatever sets it loads the module first.
 func diffCMDefault[T any](d *differ, name string, have, want qos.Opt[T], same func(have, want T) bool, text func(T) string) {
 	if want.Set && !have.Set && d.have.Missing[name] == NoCM {
 		d.add(Change{Field: name, Kind: KindDrift, Old: "unset: " + NoCM, New: text(want.V), How: "modprobe rdma_cm, then its configfs"})

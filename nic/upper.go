@@ -163,9 +163,9 @@ func (h *Host) uppers(f *intent.Fabric, host *intent.Host) (problems []Problem) 
 	return problems
 }
 
-// setEgressMap sets the egress map of a VLAN: the priority of each class is mapped to the PCP of the class.
-// The kernel priority of the RDMA ToS is mapped to the PCP of RDMA, unless it belongs to another
-// class.
+// setEgressMap sets the egress map of a VLAN: the priority of each class is mapped to the PCP of
+// the class. The kernel priority of the RDMA ToS is mapped to the PCP of RDMA, unless it belongs to
+// another class.
 func (u *Upper) setEgressMap(s *intent.Settings, tos qos.Opt[int], v intent.VLAN) []Problem {
 	var m PCPs
 	for i := range m {

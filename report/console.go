@@ -195,8 +195,8 @@ func endDevice(p *term.Progress, e fleet.Event) {
 const maxDetailedDevices = 8
 
 // Steps writes each step to standard error. As JSON, it writes each event of the writing phase,
-// because devices may be changed in parallel. For a run over more than maxDetailedDevices devices it
-// prints no steps; a message of the gate or of a device is printed when it first occurs, and at
+// because devices may be changed in parallel. For a run over more than maxDetailedDevices devices
+// it prints no steps; a message of the gate or of a device is printed when it first occurs, and at
 // the end one line lists all devices with the same message.
 func (c *Console) Steps() fleet.Progress {
 	st := c.styler(c.Err)

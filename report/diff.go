@@ -67,7 +67,8 @@ func DiffLines(running, intended string) []DiffLine {
 	return pairChanges(out)
 }
 
-// withParents returns the lines of a text, each prefixed with its enclosing lines, separated by "\n".
+// withParents returns the lines of a text, each prefixed with its enclosing lines, separated by
+// "\n".
 func withParents(text string) (lines []string) {
 	type outer struct {
 		depth int // indentation of the line
@@ -88,8 +89,8 @@ func withParents(text string) (lines []string) {
 	return lines
 }
 
-// pairChanges moves each added line next to the removed line that sets the same thing. Removed lines
-// keep their order, and so do added lines.
+// pairChanges moves each added line next to the removed line that sets the same thing. Removed
+// lines keep their order, and so do added lines.
 func pairChanges(lines []DiffLine) []DiffLine {
 	out := make([]DiffLine, 0, len(lines))
 	for len(lines) > 0 {

@@ -52,7 +52,8 @@ type Device struct {
 	Looked string     `json:"looked,omitempty" doc:"what of a saved configuration was looked at"`
 }
 
-// CheckedWithoutIntent returns the report for saved configurations that were checked without an intent.
+// CheckedWithoutIntent returns the report for saved configurations that were checked without an
+// intent.
 func CheckedWithoutIntent(js []fleet.Judged, found []validate.Finding) Report {
 	r := Report{Command: "check", Alone: true, Findings: found}
 	var names []string
@@ -89,8 +90,8 @@ func (r *Report) ToImport() string {
 	return next + " writes the intent that says the same"
 }
 
-// DevicesFrom lists switches and hosts as devices with the given source. It marks a device as failed
-// if a finding says that it could not be read.
+// DevicesFrom lists switches and hosts as devices with the given source. It marks a device as
+// failed if a finding says that it could not be read.
 func DevicesFrom(switches []*intent.Switch, hosts []*intent.Host, source Source, found []validate.Finding) []Device {
 	var out []Device
 	for _, sw := range switches {

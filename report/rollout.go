@@ -254,8 +254,8 @@ var asks = map[string]string{
 	"CLS-02": "(RDMA traffic in a lossless class)", "MTU-03": "(packets of hosts fit)",
 }
 
-// interimFaults returns one line per fault that exists from wave n on, but neither before nor after the
-// rollout.
+// interimFaults returns one line per fault that exists from wave n on, but neither before nor after
+// the rollout.
 func interimFaults(n int, w fleet.Wave) (out []string) {
 	for _, f := range w.Worse {
 		const most = 4

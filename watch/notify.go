@@ -27,7 +27,8 @@ const (
 	steady     = time.Minute
 )
 
-// subscriptions tracks subscriptions and the changes that devices notify. The watcher's mu guards it.
+// subscriptions tracks subscriptions and the changes that devices notify. The watcher's mu guards
+// it.
 type subscriptions struct {
 	begin    map[int]time.Time // when to subscribe, for devices without a subscription
 	failures map[int]int       // consecutive failures

@@ -117,8 +117,8 @@ func (w *Watcher) due(r *round) (out []int) {
 	return out
 }
 
-// markReading records that a read starts, which covers all changes notified so far. The caller holds
-// mu.
+// markReading records that a read starts, which covers all changes notified so far. The caller
+// holds mu.
 func (w *Watcher) markReading(i int) int {
 	d := &w.devices[i]
 	d.reading, d.urgent = true, !w.subscriptions.changed[i].IsZero()
@@ -289,10 +289,10 @@ func (w *Watcher) overdue(r *round, now time.Time) {
 // maxWindow limits the window of a device, whatever it reports about its counters.
 const maxWindow = 10 * time.Minute
 
-// addSample adds a sample to a device's samples and drops those no longer needed: the window reaches
-// back two update periods of the slowest counter, or at least to the previous sample. It keeps a
-// few samples in between, so that little is lost if counters are reset. A nil sample ends the
-// window, because the device shows no counters.
+// addSample adds a sample to a device's samples and drops those no longer needed: the window
+// reaches back two update periods of the slowest counter, or at least to the previous sample. It
+// keeps a few samples in between, so that little is lost if counters are reset. A nil sample ends
+// the window, because the device shows no counters.
 func addSample(samples []gate.Sample, s *gate.Sample) []gate.Sample {
 	if s == nil {
 		return nil

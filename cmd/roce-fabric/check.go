@@ -54,8 +54,8 @@ func (a *app) checkCommand() *cobra.Command {
 	return c
 }
 
-// checksWithoutIntent reports whether to check configurations without an intent: -f is not given, and
-// either a configuration names no switch or the default intent file does not exist.
+// checksWithoutIntent reports whether to check configurations without an intent: -f is not given,
+// and either a configuration names no switch or the default intent file does not exist.
 func (a *app) checksWithoutIntent(cmd *cobra.Command, o checkOptions) (bool, error) {
 	if len(o.config) == 0 || cmd.Flags().Changed("file") {
 		return false, nil

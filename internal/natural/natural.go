@@ -169,8 +169,8 @@ func foldOver(items []item, d int) []item {
 	return out
 }
 
-// equalSteps returns how many items, from the first, have a d-th last number that rises in equal steps
-// and has the same format, and the range of these numbers.
+// equalSteps returns how many items, from the first, have a d-th last number that rises in equal
+// steps and has the same format, and the range of these numbers.
 func equalSteps(g []item, d int) (n int, span string) {
 	text := func(i int) string { return g[i].parts[len(g[i].parts)-2*d] }
 	first := text(0)

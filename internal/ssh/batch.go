@@ -317,8 +317,8 @@ func (t *talk) read(ctx context.Context) error {
 	}
 }
 
-// waitsForInput reports whether the device waits for input, either at a prompt or in the middle of a line
-// whose rest was lost.
+// waitsForInput reports whether the device waits for input, either at a prompt or in the middle of
+// a line whose rest was lost.
 func (t *talk) waitsForInput() bool {
 	last := string(lastLine(t.out))
 	at := strings.LastIndexAny(last, "#>") + 1
@@ -336,8 +336,8 @@ func (t *talk) lastPromptArrived() bool {
 	return string(bytes.TrimRight(lastLine(out[:len(out)-len(messages(out))]), " ")) == t.prompt
 }
 
-// splitAnswers splits the complete lines of the output into answers. The echo of the next line after its
-// prompt ends the previous answer.
+// splitAnswers splits the complete lines of the output into answers. The echo of the next line
+// after its prompt ends the previous answer.
 func (t *talk) splitAnswers() {
 	for len(t.said) < len(t.lines) {
 		end := bytes.IndexByte(t.out[max(t.seen, t.looked):], '\n')
@@ -369,9 +369,9 @@ func (t *talk) splitAnswers() {
 	}
 }
 
-// checkedAnswers returns the answers. The output is out of order if an answer contains the text of another
-// line, or a rejection that is not at the start of a line: a terminal may echo input that it has
-// not yet read in the middle of an answer.
+// checkedAnswers returns the answers. The output is out of order if an answer contains the text of
+// another line, or a rejection that is not at the start of a line: a terminal may echo input that
+// it has not yet read in the middle of an answer.
 func (t *talk) checkedAnswers() ([]answer, error) {
 	n := t.n
 	all := t.out[:len(t.out)-len(messages(t.out))]

@@ -410,8 +410,8 @@ func (n *Network) level(prompt string) string {
 	return ""
 }
 
-// withoutLogsAndEcho removes log messages from an answer, and a second echo: a slow device may echo a line
-// twice (ktbyers/netmiko arista.py).
+// withoutLogsAndEcho removes log messages from an answer, and a second echo: a slow device may echo
+// a line twice (ktbyers/netmiko arista.py).
 func (n *Network) withoutLogsAndEcho(out, line string) string {
 	out = strings.Trim(unlogged(out), "\n")
 	first, rest, _ := strings.Cut(out, "\n")

@@ -189,8 +189,9 @@ func (f *formatter) emptyLine() {
 	f.blank = false
 }
 
-// writeWaitingComments writes the comments that wait for a line at a column. They are indented like that line,
-// except at the end of a block, where each comment stays in the block in which it was written.
+// writeWaitingComments writes the comments that wait for a line at a column. They are indented like
+// that line, except at the end of a block, where each comment stays in the block in which it was
+// written.
 func (f *formatter) writeWaitingComments(col, target int) {
 	late := f.blank
 	for _, c := range f.waiting {

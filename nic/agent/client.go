@@ -449,8 +449,8 @@ func greet(l lines) error {
 	return fmt.Errorf("%w: no hello in %d bytes", ErrAnswer, maxNoise)
 }
 
-// failureReason returns the reason why an agent gave no answer. If it did answer, ended gives it time to
-// exit.
+// failureReason returns the reason why an agent gave no answer. If it did answer, ended gives it
+// time to exit.
 func failureReason(conn Conn, started bool, o outcome) error {
 	ctx, cancel := context.WithTimeout(context.Background(), endWait)
 	defer cancel()

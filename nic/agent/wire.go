@@ -193,8 +193,8 @@ func (q *Request) check() error {
 	return nil
 }
 
-// checkNoNulls rejects a host with a null port or a null device over ports, because no other code checks
-// for that.
+// checkNoNulls rejects a host with a null port or a null device over ports, because no other code
+// checks for that.
 func checkNoNulls(h *nic.Host) error {
 	if h == nil {
 		return nil

@@ -89,8 +89,8 @@ func (m *Machine) countersOf(ctx context.Context, p *nic.Port) {
 	p.Counters = c
 }
 
-// isRelevantStat reports whether a statistic is relevant to RoCE. A driver has thousands of statistics,
-// most of them for single rings.
+// isRelevantStat reports whether a statistic is relevant to RoCE. A driver has thousands of
+// statistics, most of them for single rings.
 func isRelevantStat(name string) bool {
 	if len(name) > maxRDMA || strings.HasPrefix(name, "rx[") || strings.HasPrefix(name, "tx[") || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return false
@@ -102,8 +102,8 @@ func isRelevantStat(name string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// storePriorityStat stores a per-priority statistic, recognized by the names that drivers use (Linux
-// drivers/net/ethernet: mellanox/mlx5/core/en_stats.c "rx_prio3_pause_duration",
+// storePriorityStat stores a per-priority statistic, recognized by the names that drivers use
+// (Linux drivers/net/ethernet: mellanox/mlx5/core/en_stats.c "rx_prio3_pause_duration",
 // broadcom/bnxt/bnxt_ethtool.c "rx_bytes_pri3" and "pfc_pri3_rx_duration_us",
 // pensando/ionic/ionic_stats.c "frames_rx_pri_3" and "rx_pripause_3_1us_count"). It reports whether
 // it recognized the name.

@@ -154,8 +154,8 @@ func (m *Machine) usedVFs(d *device) (used []string) {
 	return used
 }
 
-// userOf says what may use a function, given its directory in sysfs; "" if nothing does. drivers are
-// the drivers that leave the function's interface to this host.
+// userOf says what may use a function, given its directory in sysfs; "" if nothing does. drivers
+// are the drivers that leave the function's interface to this host.
 func (m *Machine) userOf(dir string, drivers ...string) string {
 	driver := ""
 	if to, err := m.fs().Readlink(filepath.Join(dir, "driver")); err == nil {

@@ -57,9 +57,9 @@ func (m *Machine) Holds(ctx context.Context, l Left) bool {
 	return err == nil && l.Value.same(have)
 }
 
-// recordLeft records that a setting was set under a mark. Without a mark, it removes the setting from
-// the list, since no run is responsible for it any more. As for [Machine.Hold], it is no error if
-// the machine cannot keep the list.
+// recordLeft records that a setting was set under a mark. Without a mark, it removes the setting
+// from the list, since no run is responsible for it any more. As for [Machine.Hold], it is no error
+// if the machine cannot keep the list.
 func (m *Machine) recordLeft(run *mark.Mark, port, field string, v Value) {
 	before := m.Left()
 	all := slices.DeleteFunc(slices.Clone(before), func(l Left) bool { return l.Port == port && l.Field == field })

@@ -38,8 +38,8 @@ func (m *Machine) cnpFiles(d *device, field string) []string {
 	return l
 }
 
-// firstExisting returns the first of the files that exists. It returns an error if a location may not be
-// accessed, since the file may exist there.
+// firstExisting returns the first of the files that exists. It returns an error if a location may
+// not be accessed, since the file may exist there.
 func (m *Machine) firstExisting(files []string) (string, error) {
 	for _, f := range files {
 		if _, err := m.fs().ReadFile(f); !errors.Is(err, fs.ErrNotExist) {

@@ -90,9 +90,9 @@ func (m *Machine) upperKind(name string) nic.UpperKind {
 	return ""
 }
 
-// mtuFollowers returns the devices whose MTU the kernel changes together with that of a device: it sets
-// the members of a bond, and lowers the VLANs over the device if necessary (Linux, bond_main.c,
-// bond_change_mtu; net/8021q/vlan.c, vlan_device_event). Lower devices come first.
+// mtuFollowers returns the devices whose MTU the kernel changes together with that of a device: it
+// sets the members of a bond, and lowers the VLANs over the device if necessary (Linux,
+// bond_main.c, bond_change_mtu; net/8021q/vlan.c, vlan_device_event). Lower devices come first.
 func (m *Machine) mtuFollowers(name string) []string {
 	var out []string
 	if m.upperKind(name) == nic.UpperBond {

@@ -63,8 +63,8 @@ func (e ECN) holds(have, want qos.PrioritySet) bool {
 	return have&want == want && (have == want || !e.Exactly)
 }
 
-// sameSize reports whether two buffer sizes are equal for a driver that rounds down to whole cells of
-// at most 512 bytes.
+// sameSize reports whether two buffer sizes are equal for a driver that rounds down to whole cells
+// of at most 512 bytes.
 func sameSize(want, have int64) bool {
 	return have == want || have > 0 && have < want && want-have < 512
 }

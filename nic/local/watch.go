@@ -12,8 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// Watch reads the settings of a run every stayEvery for defaultStay, or for the Machine's Stay, and at
-// least minLooks times.
+// Watch reads the settings of a run every stayEvery for defaultStay, or for the Machine's Stay, and
+// at least minLooks times.
 const (
 	defaultStay = 5 * time.Second
 	stayEvery   = 250 * time.Millisecond
@@ -60,8 +60,8 @@ func (m *Machine) Watch(ctx context.Context, desired *nic.Host, steps []Step) ([
 	}
 }
 
-// confirmedDifferences returns the settings that differed more than once, or at the last read: a driver may
-// briefly report another value.
+// confirmedDifferences returns the settings that differed more than once, or at the last read: a
+// driver may briefly report another value.
 func confirmedDifferences(found *ordered.Groups[[2]string, nic.Change], last []nic.Change) (out []nic.Change) {
 	for at, l := range found.All() {
 		if len(l) > 1 || slices.ContainsFunc(last, func(c nic.Change) bool { return c.Port == at[0] && c.Field == at[1] }) {
@@ -85,8 +85,8 @@ func (s Step) Sets(port, field string) bool {
 	return s.Port == port && slices.Contains(s.fields(), field)
 }
 
-// writtenDifferences returns the differences in the fields that were written. Ports that cannot be read are
-// skipped; the next read of the host reports them.
+// writtenDifferences returns the differences in the fields that were written. Ports that cannot be
+// read are skipped; the next read of the host reports them.
 func (m *Machine) writtenDifferences(ctx context.Context, desired *nic.Host, written map[string]map[string]bool) []nic.Change {
 	now := &nic.Host{Ports: map[string]*nic.Port{}, Uppers: map[string]*nic.Upper{}}
 	want := &nic.Host{Ports: map[string]*nic.Port{}, Uppers: map[string]*nic.Upper{}}

@@ -339,8 +339,8 @@ func TestImages(t *testing.T) {
 
 const head = "apiVersion: roce-fabric/v1\nkind: Fabric\nname: pod\nclasses:\n  default: {priority: 0, dscp: rest}\n"
 
-// TestLabIntentDropsLoginsAndSafeguards checks that the lab's intent keeps the switches' settings but
-// not their logins or the safeguards of a rollout.
+// TestLabIntentDropsLoginsAndSafeguards checks that the lab's intent keeps the switches' settings
+// but not their logins or the safeguards of a rollout.
 func TestLabIntentDropsLoginsAndSafeguards(t *testing.T) {
 	l, err := newLab(t, head+`switches:
   leaf1:

@@ -97,7 +97,8 @@ func TestFaults(t *testing.T) {
 	report.print(t)
 }
 
-// checkFault injects a fault and returns the differences between the expected and the actual findings.
+// checkFault injects a fault and returns the differences between the expected and the actual
+// findings.
 func (x *fabric) checkFault(t *testing.T, f fault) (wrong []string) {
 	t.Helper()
 	devices := strings.Split(f.at, ",")

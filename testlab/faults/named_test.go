@@ -13,9 +13,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// TestNamedFaults requests each named fault from a running lab, on one device per system. validate must
-// report one of the ids listed for the fault, and after the fault is removed the fabric must be as
-// before.
+// TestNamedFaults requests each named fault from a running lab, on one device per system. validate
+// must report one of the ids listed for the fault, and after the fault is removed the fabric must
+// be as before.
 func TestNamedFaults(t *testing.T) {
 	x := start(t, bases["mixed"], lab.Options{NIC: host.MLX5OFED})
 	x.apply(t)

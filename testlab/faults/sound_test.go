@@ -16,8 +16,8 @@ import (
 // sounds is the number of fabrics without faults that are built by default.
 const sounds = 2
 
-// TestFabricsWithoutFaults builds fabrics without faults in various shapes, models and systems. check, apply and
-// validate must report nothing above info, and a second plan must be empty.
+// TestFabricsWithoutFaults builds fabrics without faults in various shapes, models and systems.
+// check, apply and validate must report nothing above info, and a second plan must be empty.
 func TestFabricsWithoutFaults(t *testing.T) {
 	files, err := filepath.Glob("testdata/sound/*.yaml")
 	if err != nil || len(files) < 40 {

@@ -74,8 +74,8 @@ func (l *Lab) Inject(device, what string) error {
 	return nil
 }
 
-// injectCommon executes a statement that is not part of a switch's configuration. known reports whether
-// the statement is one of these.
+// injectCommon executes a statement that is not part of a switch's configuration. known reports
+// whether the statement is one of these.
 func (l *Lab) injectCommon(device string, f []string) (known bool, err error) {
 	sw := l.Switches[device]
 	if sw == nil {

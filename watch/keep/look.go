@@ -95,8 +95,8 @@ func (k *Keeper) read(ctx context.Context) (*nic.Host, []nic.Change, error) {
 	return running, changes, nil
 }
 
-// updateDifferences compares the current differences with the known ones. It names no suspects for a fresh
-// wanted state, nor for an interface created since the last check.
+// updateDifferences compares the current differences with the known ones. It names no suspects for
+// a fresh wanted state, nor for an interface created since the last check.
 func (k *Keeper) updateDifferences(running *nic.Host, changes []nic.Change, fresh bool) {
 	now := k.cfg.Clock.Now()
 	events, created := k.created()

@@ -169,8 +169,8 @@ func (s *Switch) finalState() string {
 	return "applied_and_saved"
 }
 
-// confirmIfNeeded asks the user for confirmation if there is a reason to. It returns false if the apply
-// ends.
+// confirmIfNeeded asks the user for confirmation if there is a reason to. It returns false if the
+// apply ends.
 func (s *Switch) confirmIfNeeded(r *revision, boot int) bool {
 	s.mu.Lock()
 	question := s.faults.question()

@@ -25,8 +25,8 @@ func (g grammar) portDefaults() {
 	g.Neg(in, "shutdown", setNegated("shutdown", 10))
 }
 
-// defaultLine returns the line that applies to an interface by default, or "" if the default does not
-// depend on other lines.
+// defaultLine returns the line that applies to an interface by default, or "" if the default does
+// not depend on other lines.
 func (c *config) defaultLine(b *block, key string) string {
 	if !interfaceModes[b.Mode] {
 		return ""
