@@ -342,7 +342,7 @@ func (b *builder) notifications(rdma []*intent.Class, want *mlxconfig.Settings) 
 			b.from(cnp.DSCP.From, FieldCNPDSCP)
 		}
 	case len(several) > 0:
-		b.problem(intent.Origin{Pos: several[0].Pos}, `call the class of congestion notifications "cnp"`, "classes %s are strict and lossy; it is not clear which one carries congestion notifications, so their marking is not set", namesOf(several))
+		b.problem(intent.Origin{Pos: several[0].Pos}, `name the class of congestion notifications "cnp"`, "classes %s are strict and lossy; it is not clear which one carries congestion notifications, so their marking is not set", namesOf(several))
 	default:
 		b.problem(intent.Origin{Pos: rdma[0].Pos}, fmt.Sprintf("add a class cnp: {priority: 6, dscp: [%d], strict: true}", DefaultCNPDSCP), "no class is strict and lossy, so the marking of congestion notifications is not set")
 	}

@@ -129,8 +129,8 @@ func (e *Explanation) driver(p *Port) {
 	if p.RoCEApp.Set && e.kind == DriverBNXT {
 		e.add(p, FieldRoCEApp, "RoCE v2", appText(p.RoCEApp.V), fmt.Sprintf("of UDP port %d", RoCEPort), dcbnl+" (APP table)")
 	}
-	show(e, p, FieldVFs, "VFs", p.VFs, strconv.Itoa, "made where there are none", "sriov_numvfs of the PCI device")
-	show(e, p, FieldSFs, "SFs", p.SFs, strconv.Itoa, "made where there are none", "ports of the card's switch, by devlink")
+	show(e, p, FieldVFs, "VFs", p.VFs, strconv.Itoa, "created if there are none", "sriov_numvfs of the PCI device")
+	show(e, p, FieldSFs, "SFs", p.SFs, strconv.Itoa, "created if there are none", "ports of the card's switch, by devlink")
 	show(e, p, FieldVFTrust, "trust of VFs", p.VFTrust, clean, "", "driver, by rtnetlink")
 	show(e, p, FieldRepresentors, "representors of VFs", p.Representors, onOff, "compared alone", "mode of the switch of the card, by devlink")
 	if p.MTU.Set {

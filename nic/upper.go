@@ -197,4 +197,4 @@ func (u *Upper) setEgressMap(s *intent.Settings, tos qos.Opt[int], v intent.VLAN
 
 // RDMAPriority is the hint for RDMA that is sent with another class's PCP, because the kernel
 // priority of its ToS belongs to that class.
-const RDMAPriority = "give the class of RDMA a DSCP for which the kernel has a priority of no other class, such as 26, or set the service level in the applications"
+const RDMAPriority = "give the class of RDMA a DSCP whose kernel priority belongs to no other class, such as 26, or set the service level in the applications"

@@ -144,12 +144,12 @@ func ImportText(r *fleet.Imported, file string, all bool) (out ImportSummary) {
 	case changes > 0:
 		out.Hint = "the switches do not run all that this intent says; 'roce-fabric plan' shows the changes with their impact and lines"
 	case unknown > 0:
-		out.Lines = append(out.Lines, fmt.Sprintf("a plan of this intent changes nothing, and leaves alone %s that this tool does not understand", words.Count(unknown, "line")))
+		out.Lines = append(out.Lines, fmt.Sprintf("this intent changes nothing, and leaves alone %s that this tool does not understand", words.Count(unknown, "line")))
 		out.Hint = "compare these with what the intent says before the first apply"
 	case len(r.Accounts) < len(r.Fabric.Switches):
-		out.Lines = append(out.Lines, "a plan of this intent is empty for the switches that were read")
+		out.Lines = append(out.Lines, "this intent changes nothing on the switches that were read")
 	default:
-		out.Lines = append(out.Lines, "a plan of this intent is empty")
+		out.Lines = append(out.Lines, "this intent changes nothing on the switches")
 	}
 	return out
 }

@@ -67,14 +67,14 @@ func TestImportSaysWhatNeedsADecision(t *testing.T) {
 	said := ImportText(importedOf(a), "", false)
 	want := "adopted:          2 lines (1 represented, 1 as by default)\nleft alone:       1 line (1 without effect)\nneeds a decision: 0 lines\n"
 	text := strings.Join(said.Lines, "\n")
-	if !strings.HasPrefix(text, want) || !strings.HasSuffix(text, "\na plan of this intent is empty") || said.Warning == "" {
+	if !strings.HasPrefix(text, want) || !strings.HasSuffix(text, "\nthis intent changes nothing on the switches") || said.Warning == "" {
 		t.Errorf("said\n%s\n%s", text, said.Warning)
 	}
 	for i := range 40 {
 		a.Lines = append(a.Lines, render.Line{No: i + 1, Text: "qos " + strings.Repeat("x", i), Fate: render.Unknown})
 	}
 	text = strings.Join(ImportText(importedOf(a), "", false).Lines, "\n")
-	if strings.Contains(text, "plan of this intent is empty") || strings.Count(text, "not understood: leaf1") != mostLines || !strings.Contains(text, "not understood: 28 more; --coverage lists them") {
+	if strings.Contains(text, "this intent changes nothing on the switches") || strings.Count(text, "not understood: leaf1") != mostLines || !strings.Contains(text, "not understood: 28 more; --coverage lists them") {
 		t.Errorf("said\n%s", text)
 	}
 	if text = strings.Join(ImportText(importedOf(a), "", true).Lines, "\n"); strings.Count(text, "not understood: leaf1") != 40 {
@@ -84,7 +84,7 @@ func TestImportSaysWhatNeedsADecision(t *testing.T) {
 	r := importedOf(a)
 	r.Differs = []fleet.Difference{{Device: "leaf1"}}
 	r.Differs[0].Changes = append(r.Differs[0].Changes, qos.Change{Port: "Ethernet1", Field: qos.KindMTU.Attr(), Old: "9214", New: "1500"})
-	if text = strings.Join(ImportText(r, "", false).Lines, "\n"); strings.Contains(text, "plan of this intent is empty") || !strings.Contains(text, "needs a decision: 0 lines, 1 change in a plan\na plan would change: leaf1 ") {
+	if text = strings.Join(ImportText(r, "", false).Lines, "\n"); strings.Contains(text, "this intent changes nothing on the switches") || !strings.Contains(text, "needs a decision: 0 lines, 1 change in a plan\na plan would change: leaf1 ") {
 		t.Errorf("said\n%s", text)
 	}
 }

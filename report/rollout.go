@@ -60,7 +60,7 @@ func (t *Text) Rollout(r *fleet.Rollout) {
 		}
 	}
 	if t.Proof && r.Unproven == "" && r.Links > 0 {
-		t.printf("%s", t.wrapNote("  "+t.S.Dim("proof:")+" ", "PFC of a priority only comes to links or only goes from them, so no state in between can deadlock where neither end state can"))
+		t.printf("%s", t.wrapNote("  "+t.S.Dim("proof:")+" ", "each priority's PFC is only added to links or only removed, so no state in between can deadlock unless the first or the last one can"))
 	}
 	for _, note := range []string{parallelSaving(r), r.Unproven} {
 		if note != "" {
@@ -106,18 +106,18 @@ func rolloutHead(r *fleet.Rollout) string {
 	head += ": "
 	switch {
 	case r.Impact() > 0:
-		head += fmt.Sprintf("some links are worse in between than before and after, for about %s", about(r.Worse(r.Gate).Seconds()))
+		head += fmt.Sprintf("some links are worse off during the rollout than before and after it, for about %s", about(r.Worse(r.Gate).Seconds()))
 		if gate > 0 && r.Gate == fleet.GateFull {
 			head += fmt.Sprintf(" (%s with --gate quick)", about(r.Worse(fleet.GateQuick).Seconds()))
 		}
 	case r.Links == 0:
-		head += "no link between them was looked at"
+		head += "no link between them was checked"
 	default:
 		looked := words.Count(r.Links, "link")
 		if r.OfAll > r.Links {
 			looked = fmt.Sprintf("%d of %s", r.Links, words.Count(r.OfAll, "link"))
 		}
-		head += fmt.Sprintf("no state in between is worse than before and after (%s looked at)", looked)
+		head += fmt.Sprintf("no state in between is worse than before and after (%s checked)", looked)
 	}
 	return head + leftOpen(r)
 }

@@ -72,7 +72,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		run.Gate.Ask = a.askGate
 	}
 	var plan *fleet.PlanFile
-	advice := "plan again once that is mended, or with --only for the other devices; --skip-unreachable leaves out those that cannot be reached"
+	advice := "fix the cause and plan again, or use --only for the other devices; --skip-unreachable leaves out those that cannot be reached"
 	if o.saved != "" {
 		plan, err = fleet.OpenPlan(o.saved)
 	} else {
@@ -111,7 +111,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 // askGate asks whether to confirm a wave for which the gate had too few counters.
 func (a *app) askGate(ctx context.Context, why string) error {
 	a.Talk("the gate has too few counters to pass the wave: %s", why)
-	if err := a.Confirm(ctx, "Confirm the wave all the same?"); err != nil {
+	if err := a.Confirm(ctx, "Confirm the wave anyway?"); err != nil {
 		return fmt.Errorf("the wave was not confirmed: %s", why)
 	}
 	return nil

@@ -104,7 +104,7 @@ func (a *app) check(ctx context.Context, o checkOptions) error {
 	for _, arg := range o.config {
 		name, file, ok := strings.Cut(arg, "=")
 		if !ok {
-			return usageHint("write --config leaf1=config_db.json", "--config %q names no switch", arg)
+			return usageHint("write --config leaf1=config_db.json", "--config %q does not name a switch", arg)
 		}
 		co.Configs = append(co.Configs, fleet.Saved{Switch: name, File: file})
 		report.MarkSaved(devices, name, file)

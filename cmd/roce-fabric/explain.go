@@ -117,7 +117,7 @@ func (a *app) explainCheck(id string) error {
 func explainedBlast(ctx context.Context, c *fleet.Fabric, nic string) (report.Explained, error) {
 	host, port, ok := strings.Cut(nic, "/")
 	if !ok {
-		return nil, usageHint("write gpu1/ens1f0np0", "%q names no NIC of a host", nic)
+		return nil, usageHint("write gpu1/ens1f0np0", "%q is not a NIC of a host", nic)
 	}
 	an, err := deadlock.New(ctx, c.Fabric())
 	if err != nil {

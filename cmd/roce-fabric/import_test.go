@@ -95,7 +95,7 @@ func TestImportOfExamples(t *testing.T) {
 				t.Fatal(err)
 			}
 			sameModel(t, want, compilerOf(t, out, got))
-			if !strings.Contains(said, "a plan of this intent is empty") || strings.Contains(said, "not understood") {
+			if !strings.Contains(said, "this intent changes nothing on the switches") || strings.Contains(said, "not understood") {
 				t.Errorf("import said\n%s", said)
 			}
 			run("plan", "-f", out, "--only", "!role:host", "--exit-code", "--state", state)

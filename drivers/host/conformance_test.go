@@ -376,7 +376,7 @@ func TestMarkOfADeadRun(t *testing.T) {
 	if err := os.RemoveAll(k.Roots.Run); err != nil {
 		t.Fatal(err)
 	}
-	if err := apply(host.New(c), "r3", "no mark on the host"); err != nil {
+	if err := apply(host.New(c), "r3", "cannot mark the host"); err != nil {
 		t.Error(err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 const DefaultSilence = 30 * time.Second
 
 // errSilent is the cause with which whileAlive ends a call.
-var errSilent = errors.New("the device answers nothing")
+var errSilent = errors.New("the device does not answer")
 
 // whileAlive returns a context that ends with errSilent once the device has answered nothing for
 // Config.Silence. A device may work on a Set for minutes, so whileAlive repeats the request for
@@ -48,5 +48,5 @@ func (c *Client) whileAlive(ctx context.Context) (_ context.Context, stop func()
 
 // silentError returns the error of a call that whileAlive ended.
 func (c *Client) silentError(op string) *RPCError {
-	return &RPCError{Op: op, Addr: c.addr, Msg: fmt.Sprintf("the device has answered nothing for %s", c.silence), kind: ErrTimeout, cause: context.DeadlineExceeded}
+	return &RPCError{Op: op, Addr: c.addr, Msg: fmt.Sprintf("no answer from the device for %s", c.silence), kind: ErrTimeout, cause: context.DeadlineExceeded}
 }

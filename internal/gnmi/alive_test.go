@@ -50,7 +50,7 @@ func TestSetEndsWithADeadDevice(t *testing.T) {
 				}
 				defer c.Close()
 				err = c.Set(t.Context(), SetRequest{Origin: "sonic-db", Deletes: []Path{{}}})
-				if lost := err != nil && strings.Contains(err.Error(), "has answered nothing for"); lost != dead || dead && !errors.Is(err, ErrTimeout) || !dead && err != nil {
+				if lost := err != nil && strings.Contains(err.Error(), "no answer from the device for"); lost != dead || dead && !errors.Is(err, ErrTimeout) || !dead && err != nil {
 					t.Errorf("error %v", err)
 				}
 				if took := time.Since(began); dead && took > 2*DefaultSilence || !dead && took < 10*time.Minute {

@@ -31,7 +31,7 @@ func (c *Client) OnChange(ctx context.Context, target string, paths []Path, read
 	// The stream keeps a goroutine until its context ends.
 	stream, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	tooLate := &RPCError{Op: "subscribe", Addr: c.addr, Msg: fmt.Sprintf("not all was sent in %s", c.timeout), kind: ErrTimeout, cause: context.DeadlineExceeded}
+	tooLate := &RPCError{Op: "subscribe", Addr: c.addr, Msg: fmt.Sprintf("the device did not send all values within %s", c.timeout), kind: ErrTimeout, cause: context.DeadlineExceeded}
 	limit := time.AfterFunc(c.timeout, func() { cancel(tooLate) })
 	defer limit.Stop()
 	fail := func(err error) error {

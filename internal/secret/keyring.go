@@ -37,7 +37,7 @@ func fromKeyring(ctx context.Context, r reference) (Secret, error) {
 		return "", &Error{Fact: "keyring did not answer: " + ctx.Err().Error(), Err: errors.Join(errKeyring, ctx.Err())}
 	case errors.Is(err, exec.ErrNotFound):
 		return "", &Error{
-			Fact:   "keyring cannot be asked: " + err.Error(),
+			Fact:   "cannot query the keyring: " + err.Error(),
 			Advice: "install secret-tool (Debian: libsecret-tools, Fedora: libsecret), or use env:NAME or file:PATH",
 			Err:    errors.Join(errKeyring, err),
 		}

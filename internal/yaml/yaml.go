@@ -223,7 +223,7 @@ func (c *converter) convert(n *yamlv3.Node, depth int) *Node {
 
 func (c *converter) alias(n *yamlv3.Node) *Node {
 	if n.Alias == nil || c.open[n.Alias] {
-		return c.fatal(n, "", "an alias stands inside the value it repeats")
+		return c.fatal(n, "", "an alias is inside the value that it repeats")
 	}
 	if c.done[n.Alias] == nil { // a key
 		return c.node(n.Alias, maxDepth)
@@ -253,7 +253,7 @@ func (c *converter) node(n *yamlv3.Node, depth int) *Node {
 		out.Kind = scalarKind(n)
 	}
 	if n.Style&yamlv3.TaggedStyle != 0 {
-		c.errorf(n, "take the ! away, or quote the text", "a tag")
+		c.errorf(n, "remove the !, or quote the text", "a tag")
 	}
 	return out
 }

@@ -76,7 +76,7 @@ func TestParseErrors(t *testing.T) {
 		{"colon in text", "a: 1\nb: c: d\n", "f:2:1: mapping values are not allowed in this context"},
 		{"tab", "a:\n\tb: 1\n", "f:2:2: found character that cannot start any token"},
 		{"undefined alias", "a: 1\nb: *hunter2\n", "f:2:1: an alias (*) to an anchor that the file does not define"},
-		{"alias of itself", "a: &a [*a]\n", "f:1:8: an alias stands inside the value it repeats"},
+		{"alias of itself", "a: &a [*a]\n", "f:1:8: an alias is inside the value that it repeats"},
 		{"alias bomb", bomb, "f:6:8: aliases expand to more than 200000 values"},
 		{"flow nesting", "a: " + strings.Repeat("[", 100) + strings.Repeat("]", 100), "f:1:67: nested more than 64 levels deep"},
 		{"nesting bomb", strings.Repeat("[", 200_000), "f:1:1: exceeded max depth of 10000"},

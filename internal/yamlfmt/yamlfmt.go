@@ -37,8 +37,8 @@ func Format(file string, data []byte) ([]byte, []*yaml.Error) {
 		at = before
 	}
 	if at != nil {
-		return nil, []*yaml.Error{{File: file, Line: at.Line, Column: at.Column, Msg: "this part cannot be laid out without a change of its meaning",
-			Hint: "write it in a plainer way: a key and its value on one line, text in quotes"}}
+		return nil, []*yaml.Error{{File: file, Line: at.Line, Column: at.Column, Msg: "this part cannot be formatted without changing its meaning",
+			Hint: "write it more simply: a key and its value on one line, text in quotes"}}
 	}
 	return out, nil
 }

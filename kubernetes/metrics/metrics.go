@@ -29,7 +29,7 @@ var (
 	verdict      = desc("fabric_verdict", "1 for the verdict of the last validation, 0 for the others.", "namespace", "fabric", "verdict")
 	findings     = desc("fabric_findings", "Findings that count, by severity.", "namespace", "fabric", "severity")
 	accepted     = desc("fabric_findings_accepted", "Findings that the intent accepts.", "namespace", "fabric")
-	inconclusive = desc("fabric_findings_inconclusive", "Findings that say what could not be judged.", "namespace", "fabric")
+	inconclusive = desc("fabric_findings_inconclusive", "Findings about what could not be checked.", "namespace", "fabric")
 	devices      = desc("fabric_devices", "Devices of the intent.", "namespace", "fabric")
 	reachable    = desc("fabric_devices_reachable", "Devices that answered at the last validation.", "namespace", "fabric")
 	drifted      = desc("fabric_devices_drifted", "Devices that differ from the intent.", "namespace", "fabric")

@@ -124,7 +124,7 @@ func (r *references) rewriteAll(f *intent.Fabric) error {
 	}
 	for what, a := range callouts(f) {
 		if len(a.Command) > 0 {
-			return wrong("%s: the operator runs no command of an intent: leave %s out, or name a webhook", a.Pos, what)
+			return wrong("%s: the operator does not run commands from an intent: leave %s out, or name a webhook", a.Pos, what)
 		}
 		token := intent.Value[string]{V: a.Token, From: intent.Origin{Pos: a.Pos}}
 		ca := intent.Value[string]{V: a.CA, From: intent.Origin{Pos: a.Pos}}

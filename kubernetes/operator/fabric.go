@@ -227,7 +227,7 @@ func (r *fabricReconciler) summarise(f *v1alpha1.Fabric, s *seen) {
 func ready(f *v1alpha1.Fabric) {
 	for _, kind := range []string{v1alpha1.IntentValid, v1alpha1.Validated, v1alpha1.InSync} {
 		if c := meta.FindStatusCondition(f.Status.Conditions, kind); c == nil || c.Status != metav1.ConditionTrue {
-			why := "not looked at yet"
+			why := "not checked yet"
 			if c != nil {
 				why = c.Message
 			}

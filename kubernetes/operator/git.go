@@ -210,7 +210,7 @@ func (s *gitHTTP) ask(ctx context.Context, method, at string, body io.Reader) (i
 	resp, err := s.http.Do(req)
 	if err != nil {
 		if errors.As(err, new(*tls.CertificateVerificationError)) {
-			return nil, wrong("%s (a CA of your own is the key %s of spec.intent.git.secret)", err, gitCA)
+			return nil, wrong("%s (for a private CA, set the key %s in the Secret of spec.intent.git.secret)", err, gitCA)
 		}
 		return nil, err
 	}
@@ -235,7 +235,7 @@ func (s *gitHTTP) judge(resp *http.Response, kind string) error {
 	case code != http.StatusOK:
 		return fmt.Errorf("%s answers %s", s.url, resp.Status)
 	case resp.Header.Get("Content-Type") != kind:
-		return wrong("%s is no Git repository: it answers with %q", s.url, resp.Header.Get("Content-Type"))
+		return wrong("%s is not a Git repository: it answers with %q", s.url, resp.Header.Get("Content-Type"))
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func (v *validator) Handle(ctx context.Context, req admission.Request) admission
 	}
 	if err = l.faults(err); err != nil {
 		if fault := (*intentError)(nil); errors.As(err, &fault) {
-			return admission.Denied("the intent has a fault:\n" + fault.text)
+			return admission.Denied("the intent has an error:\n" + fault.text)
 		}
 		return admission.Errored(http.StatusInternalServerError, err)
 	}

@@ -72,7 +72,7 @@ func TestWebhook(t *testing.T) {
 		{"classes:", "clases:", `spec.intent.inline:4:1: unknown key "clases" (did you mean "classes"?)`},
 		{"cable: 40m", "cable: 40", "spec.intent.inline:15:"},
 		{"password: env:FABRIC_PASSWORD", "password: keyring:a/b", "spec.intent.inline:18:51: the operator has no keyring"},
-		{"credentials:\n", "rollout: {approval: {command: [sh, -c, id]}}\ncredentials:\n", "the operator runs no command of an intent"},
+		{"credentials:\n", "rollout: {approval: {command: [sh, -c, id]}}\ncredentials:\n", "the operator does not run commands from an intent"},
 	} {
 		err := b.r.Client.Create(t.Context(), made(strings.Replace(good, c.from, c.to, 1)))
 		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), c.want) {

@@ -133,7 +133,7 @@ func (g *Group) Start(ctx context.Context) error {
 			err = g.leave(lease)
 		}
 		if err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).Error(err, "this replica is no member of its group", "group", g.o.Name)
+			log.FromContext(ctx).Error(err, "this replica is not a member of its group", "group", g.o.Name)
 		}
 		select {
 		case <-ctx.Done():

@@ -150,7 +150,7 @@ func (p *port) refused(no Errno, msg string) *Error {
 // refusals holds the hints for error numbers of the driver.
 var refusals = map[Errno]string{
 	eINVAL: "the value does not suit the device, or an LLDP or DCBX agent in its firmware owns the port (bnxt and ice refuse all writes then)",
-	eNOMEM: "the firmware of a Broadcom card that maps no DSCP answers so: update it, or let the card trust PCP",
+	eNOMEM: "firmware of Broadcom cards that cannot map DSCPs gives this answer: update it, or let the card trust PCP",
 }
 
 // sendError converts an error of an exchange to an Error. kernel reports whether the kernel

@@ -188,7 +188,7 @@ func TestBroadcom(t *testing.T) {
 	if !strings.Contains(err.Error(), "ENOTSUPP") || !strings.Contains(err.Error(), "dscp 26 priority 3") {
 		t.Errorf("%v", err)
 	}
-	if hint := asError(t, err).Hint(); !strings.Contains(hint, "maps no DSCP") {
+	if hint := asError(t, err).Hint(); !strings.Contains(hint, "cannot map DSCPs") {
 		t.Errorf("hint %q", hint)
 	}
 	d.maxDSCP = true

@@ -104,7 +104,7 @@ func (c ccDir) put(n ccName, v int) error {
 	if err := c.m.fs().WriteFile(c.file(n), fmt.Appendf(nil, form, v)); err != nil {
 		if errors.Is(err, syscall.EINVAL) && (n == ccCNPDSCP || n == ccCNPPrio) {
 			// Broadcom's bnxt_re rejects them in this case (configfs.c, cnp_prio_store).
-			return hint.With(fmt.Errorf("%s: %w", n.config, err), "firmware with a service profile for congestion notifications keeps their marks itself")
+			return hint.With(fmt.Errorf("%s: %w", n.config, err), "firmware with a service profile for congestion notifications sets their marking itself")
 		}
 		return err
 	}

@@ -90,7 +90,7 @@ func (u Undo) Least() qos.Impact {
 func (s UndoStep) check(managed func(port string) bool) error {
 	switch {
 	case !validName(s.Port, maxIfname):
-		return errors.New("no name of a port")
+		return errors.New("not a valid port name")
 	case managed != nil && !managed(s.Port):
 		return errors.New("the port is not in the intent")
 	case !slices.Contains(order, s.Field):
@@ -115,7 +115,7 @@ func (s UndoStep) check(managed func(port string) bool) error {
 	}
 	for _, name := range natural.Keys(s.Old.Along) {
 		if mtu := s.Old.Along[name]; !validName(name, maxIfname) || mtu < ranges[nic.FieldMTU][0] || mtu > ranges[nic.FieldMTU][1] {
-			return fmt.Errorf("an MTU of %d of %q, which no device has", mtu, clip(name))
+			return fmt.Errorf("%q: no device has an MTU of %d", clip(name), mtu)
 		}
 	}
 	texts := []string{s.Driver, s.Old.Mode, string(s.Old.Trust)}
@@ -129,7 +129,7 @@ func (s UndoStep) check(managed func(port string) bool) error {
 	if slices.ContainsFunc(texts, func(t string) bool {
 		return len(t) > most || strings.ContainsFunc(t, func(r rune) bool { return r < ' ' || r > '~' })
 	}) {
-		return errors.New("a text that no setting has")
+		return errors.New("not the value of any setting")
 	}
 	return nil
 }

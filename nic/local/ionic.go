@@ -147,7 +147,7 @@ func (r reader) dcqcnOf(c *card) {
 	if len(c.dev.Profiles) == 1 && len(c.dev.Profiles[0].Params) > 0 {
 		r.p.DCQCN = maps.Clone(c.dev.Profiles[0].Params)
 	} else {
-		r.misses("nicctl shows none, or several profiles", nic.FieldDCQCN)
+		r.misses("nicctl shows no profile, or several", nic.FieldDCQCN)
 	}
 }
 

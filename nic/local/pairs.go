@@ -92,7 +92,7 @@ func (m *Machine) pairDSCP(ctx context.Context, d *device, p queuePair) (int, er
 			return dscp, nil
 		}
 	}
-	return 0, fmt.Errorf("queue pair %d of %s: the driver shows no context that is known here: %w", p.Local, d.rdma, ErrUnsupported)
+	return 0, fmt.Errorf("queue pair %d of %s: the format of its context is unknown: %w", p.Local, d.rdma, ErrUnsupported)
 }
 
 // Byte offsets in, and values of, an mlx5 queue pair context (Linux, include/linux/mlx5/mlx5_ifc.h,

@@ -211,7 +211,7 @@ func (r reader) dcb() {
 				// Only physical functions have DCB operations, and not those of a BlueField in DPU
 				// mode (mlx5 en_dcbnl.c).
 				r.p.VF = true
-				why = "no dcbnl: the function is a restricted one, of a BlueField in DPU mode for example"
+				why = "no dcbnl: a restricted function, for example of a BlueField in DPU mode"
 			}
 		}
 		r.misses(why, append(slices.Clone(dcbFields), nic.FieldDCB)...)

@@ -33,7 +33,7 @@ func (m *Machine) Resets(ctx context.Context, ports []string, o Options) ([]Card
 			return nil, err
 		}
 		if d.driver != nic.DriverMLX5 && d.driver != nic.DriverBNXT || d.pci == "" || d.virtual {
-			return nil, fmt.Errorf("%s: %w: no card that this tool resets", name, ErrUnsupported)
+			return nil, fmt.Errorf("%s: %w: this tool does not reset such a card", name, ErrUnsupported)
 		}
 		broadcom[nic.Card(d.pci)] = d.driver == nic.DriverBNXT
 		if card := nic.Card(d.pci); functions[card] == "" {
@@ -116,7 +116,7 @@ func (m *Machine) Reset(ctx context.Context, want CardReset, o Options) error {
 	r := now[0]
 	switch {
 	case r.Card != want.Card || r.Way != want.Way || !slices.Equal(r.Ports, want.Ports):
-		return fmt.Errorf("%s: %w: it is reset by %q now", want.Card, mlxconfig.ErrStale, r.Does)
+		return fmt.Errorf("%s: %w: it would now be reset by %q", want.Card, mlxconfig.ErrStale, r.Does)
 	case r.Blocked != "":
 		return fmt.Errorf("%s: %w: %s", r.Card, ErrUnsupported, r.Blocked)
 	}

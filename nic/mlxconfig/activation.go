@@ -35,13 +35,13 @@ func (c *Config) reset() string {
 	case on:
 		return cycle + "; a BlueField in DPU mode keeps its firmware running over a reboot of the host, and mlxfwreset may fail"
 	case !known:
-		return cycle + "; whether this BlueField is in DPU mode, where a reboot of the host does not, is not shown"
+		return cycle + "; the card does not show whether it is in DPU mode, where a reboot of the host is not enough"
 	}
 	switch warm, known := warmReboot[c.Type]; {
 	case !known:
-		return cycle + "; whether a warm reboot does is not published for " + cmp.Or(c.Type, "this card")
+		return cycle + "; it is not published whether a warm reboot is enough for " + cmp.Or(c.Type, "this card")
 	case warm:
 		return "a warm reboot of the host loads them"
 	}
-	return cycle + ", a warm reboot does not"
+	return cycle + ", a warm reboot is not enough"
 }

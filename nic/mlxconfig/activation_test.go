@@ -15,14 +15,14 @@ func TestReset(t *testing.T) {
 		want string
 	}{
 		{Config{Type: "ConnectX7"}, "a warm reboot of the host loads them"},
-		{Config{Type: "ConnectX4LX"}, cycle + ", a warm reboot does not"},
+		{Config{Type: "ConnectX4LX"}, cycle + ", a warm reboot is not enough"},
 		{Config{Type: "ConnectX7", Params: mode("ENABLED(0)")}, "a warm reboot of the host loads them"},
-		{Config{Type: "ConnectX9"}, cycle + "; whether a warm reboot does is not published for ConnectX9"},
-		{Config{}, cycle + "; whether a warm reboot does is not published for this card"},
+		{Config{Type: "ConnectX9"}, cycle + "; it is not published whether a warm reboot is enough for ConnectX9"},
+		{Config{}, cycle + "; it is not published whether a warm reboot is enough for this card"},
 		{Config{Type: "BlueField3", Params: mode("ENABLED(0)")}, cycle + "; a BlueField in DPU mode keeps its firmware running over a reboot of the host, and mlxfwreset may fail"},
-		{Config{Type: "BlueField2"}, cycle + "; whether this BlueField is in DPU mode, where a reboot of the host does not, is not shown"},
-		{Config{Type: "BlueField3", Params: mode("1")}, cycle + "; whether a warm reboot does is not published for BlueField3"},
-		{Config{Type: "BlueField3", Params: mode("")}, cycle + "; whether a warm reboot does is not published for BlueField3"}, // only the next boot's value is known
+		{Config{Type: "BlueField2"}, cycle + "; the card does not show whether it is in DPU mode, where a reboot of the host is not enough"},
+		{Config{Type: "BlueField3", Params: mode("1")}, cycle + "; it is not published whether a warm reboot is enough for BlueField3"},
+		{Config{Type: "BlueField3", Params: mode("")}, cycle + "; it is not published whether a warm reboot is enough for BlueField3"}, // only the next boot's value is known
 	} {
 		if got := tt.cfg.reset(); got != tt.want {
 			t.Errorf("%s: %q", tt.cfg.Type, got)

@@ -67,7 +67,7 @@ func compare(cfg *Config, name string, want Value) *Change {
 	case !comparableTo(want, p.Next):
 		ch.Kind, ch.Why = Unreadable, "the card shows no name for its value "+p.Next.String()+": want a number"
 	case !p.Next.Same(want) && p.ReadOnly:
-		ch.Kind, ch.Why = ReadOnly, "the card lets this host read the setting and not change it"
+		ch.Kind, ch.Why = ReadOnly, "the card lets this host read the setting, but not change it"
 	case !p.Next.Same(want):
 		ch.Kind, ch.Reset = Program, cfg.reset()
 	case !p.Current.Known():

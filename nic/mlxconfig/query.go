@@ -89,7 +89,7 @@ func (t *Tool) settled(dev string, found []*Config, res runner.Result) (*Config,
 		if len(found) > 0 && c == nil {
 			return nil, fmt.Errorf("%s query: %w: output is for a different device", t.Name, ErrOutput)
 		}
-		return nil, fmt.Errorf("%s query: %w: no settings in it", t.Name, ErrOutput)
+		return nil, fmt.Errorf("%s query: %w: it contains no settings", t.Name, ErrOutput)
 	}
 	c.Partial = c.Partial || res.Code != 0
 	return c, nil

@@ -104,7 +104,7 @@ func (t *Tool) ways(ctx context.Context, dev string) (levels map[int]bool, typ i
 		}
 	}
 	if len(levels) == 0 || types != 1 {
-		return nil, 0, fmt.Errorf("%s query: %w: no levels and default type in it", t.resetter(), ErrOutput)
+		return nil, 0, fmt.Errorf("%s query: %w: it contains no reset levels or no default type", t.resetter(), ErrOutput)
 	}
 	return levels, typ, nil
 }

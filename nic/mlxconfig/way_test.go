@@ -54,7 +54,7 @@ func TestWay(t *testing.T) {
 		{name: "by itself", card: "ConnectX4LX", out: levelRows + typeRows, want: "mstfwreset -d 0000:3b:00.0 -y -l 3 -t 2 reset"},
 		{name: "a warm reboot loads it", card: "ConnectX7", out: warm + typeRows, want: "systemctl reboot"},
 		{name: "a warm reboot that the card is told of", card: "ConnectX4LX", out: warm + typeRows, want: "mstfwreset -d 0000:3b:00.0 -y -l 4 -t 2 reset"},
-		{name: "neither", card: "ConnectX4LX", out: none + typeRows, err: ErrUnsupported, says: "a power cycle of the server loads them, a warm reboot does not"},
+		{name: "neither", card: "ConnectX4LX", out: none + typeRows, err: ErrUnsupported, says: "a power cycle of the server loads them, a warm reboot is not enough"},
 		{name: "no tool for the card, and a warm reboot", card: "ConnectX6DX", out: "-E- Device is not supported.\n", code: 1, want: "systemctl reboot"},
 		{name: "no tool for the card", card: "ConnectX9", out: "-E- Device is not supported.\n", code: 1, err: ErrUnsupported, says: "Device is not supported"},
 		{name: "locked down", card: "ConnectX7", out: levelRows + typeRows, locked: true, want: "systemctl reboot"},

@@ -27,7 +27,7 @@ var (
 	// ErrNoCard: the tool lists no card at the address.
 	ErrNoCard = errors.New("niccli lists no such card")
 	// ErrOutput: the tool's output cannot be parsed.
-	ErrOutput = errors.New("answer of niccli not understood")
+	ErrOutput = errors.New("cannot parse the output of niccli")
 	// ErrIgnored: a set reported success, but the value read back is another one.
 	ErrIgnored = errors.New("the card did not keep the value")
 )

@@ -38,7 +38,7 @@ var (
 	// ErrRefused: the tool or the card's firmware rejected the command.
 	ErrRefused = errors.New("refused by nicctl")
 	// ErrOutput: the tool's output cannot be parsed.
-	ErrOutput = errors.New("answer of nicctl not understood")
+	ErrOutput = errors.New("cannot parse the output of nicctl")
 	// ErrNoPort: no card has the port, or it is not known which of a card's ports it is.
 	ErrNoPort = errors.New("nicctl shows no such port")
 	// ErrInvalid: no card can have such a value. Nothing was sent.

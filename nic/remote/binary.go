@@ -104,7 +104,7 @@ func loadFile(path string) (*binary, error) {
 	return &binary{path, data, hex.EncodeToString(sum[:]), of, loader}, nil
 }
 
-var errCutOff = errors.New("it is cut off")
+var errCutOff = errors.New("it is truncated")
 
 // header decodes the ELF header of a program. elf.NewFile would read all sections and pull in code
 // for decompressing them. Up to Version, the fields are the same in 32-bit programs.

@@ -35,7 +35,7 @@ var (
 	// ErrBinary: the program to copy cannot be read, is not a Linux program or is not static.
 	ErrBinary = errors.New("not a program for a Linux host")
 	// ErrArch: the host has another processor or system and cannot run the program.
-	ErrArch = errors.New("the host needs another program")
+	ErrArch = errors.New("this program cannot run on the host (other CPU or OS)")
 	// ErrCopy: the program did not arrive on the host.
 	ErrCopy = errors.New("the program cannot be copied to the host")
 	// ErrSudo: sudo did not run the agent.

@@ -93,7 +93,7 @@ func Read(r local.Roots, of Interface) (state nic.UnitState, err error) {
 	}
 	for _, w := range want {
 		if !bytes.Equal(have[w.Path], w.Content) {
-			return stale(etc(r, w.Path) + " is not as this program writes it")
+			return stale(etc(r, w.Path) + " differs from what this program writes")
 		}
 	}
 	switch err := usable(r, f.Binary); {

@@ -249,7 +249,7 @@ func parse(b []byte) (*hostFile, error) {
 		return nil, fmt.Errorf("%w: its format is %d, and this program's %d", ErrDamaged, f.Format, format)
 	}
 	if f.Host == nil {
-		return nil, fmt.Errorf("%w: no host in it", ErrDamaged)
+		return nil, fmt.Errorf("%w: it contains no host", ErrDamaged)
 	}
 	for name, p := range f.Host.Ports {
 		if p == nil {
@@ -262,7 +262,7 @@ func parse(b []byte) (*hostFile, error) {
 		}
 	}
 	if f.Digest != nic.Digest(f.Host) {
-		return nil, fmt.Errorf("%w: the settings are not those of its digest", ErrDamaged)
+		return nil, fmt.Errorf("%w: the settings do not match its digest", ErrDamaged)
 	}
 	return &f, nil
 }

@@ -273,7 +273,7 @@ func Configured(f *intent.Fabric, configs []string) (_ *intent.Fabric, running m
 		case sw == nil:
 			return nil, nil, nil, fleet.Wrong("config "+s.Name, "", "the intent has no such switch")
 		case sw.OS != s.OS:
-			return nil, nil, nil, fleet.Wrong("config "+s.Name, "", "the file is of %s, and the intent says os %s", s.OS, sw.OS)
+			return nil, nil, nil, fleet.Wrong("config "+s.Name, "", "the file is for %s, but the intent says os: %s", s.OS, sw.OS)
 		}
 		running[s.Name] = s.Text
 		if system, ok := systems.Of(sw.OS); ok {

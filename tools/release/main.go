@@ -50,7 +50,7 @@ type release struct {
 func main() {
 	out := flag.String("out", "../bin/release", "the `folder` that the files are written to; what it holds is removed")
 	targets := flag.String("targets", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64", "the platforms, as `OS/ARCH,...`; that of this machine must be one of them")
-	most := flag.Int64("most", 48<<20, "the size in `bytes` that no program for Linux may pass")
+	most := flag.Int64("most", 48<<20, "the largest size in `bytes` of a program for Linux")
 	flag.Parse()
 	if err := run(*out, *targets, *most); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)

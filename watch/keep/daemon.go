@@ -56,7 +56,7 @@ func Run(ctx context.Context, out *report.Console, cfg Config, o Options) (err e
 		}
 	}
 	cfg.Started = func() {
-		out.Talk("keeping this host as %s says, policy %s, looking every %s; Ctrl-C ends it", cfg.Source, cfg.Policy, drivers.Spell(cfg.Interval))
+		out.Talk("comparing this host with %s every %s, policy %s; Ctrl-C ends it", cfg.Source, drivers.Spell(cfg.Interval), cfg.Policy)
 	}
 	var listener net.Listener
 	if o.Listen != "" {
@@ -101,7 +101,7 @@ func (k *Keeper) listen(ctx context.Context, out *report.Console) {
 			return
 		}
 		if !warned {
-			out.Warn("changes are seen within --interval and not at once: %s", err)
+			out.Warn("changes are noticed at the next check, not at once: %s", err)
 			warned = true
 		}
 		// Use the system clock, because only the Keeper may wait on its own clock.

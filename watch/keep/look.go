@@ -267,7 +267,7 @@ func (k *Keeper) repair(ctx context.Context, running *nic.Host) {
 		return
 	}
 	if rerr != nil {
-		k.emit(Event{Type: Failed, Text: "a repair was not read back: " + errors.Join(err, rerr).Error()})
+		k.emit(Event{Type: Failed, Text: "cannot read back a repair: " + errors.Join(err, rerr).Error()})
 		return
 	}
 	k.repaired(todo, after, changes, err)

@@ -54,8 +54,8 @@ func parse(args []string) (*settings, error) {
 	f.StringVar(&s.pprof, "pprof-address", "", "serve pprof at this `address`: 127.0.0.1:6060 (default: off)")
 	f.StringVar(&s.webhook, "webhook-address", ":9443", "serve the admission webhook at this `address`")
 	f.StringVar(&s.certs, "webhook-certs", "", "the `folder` with tls.crt and tls.key of the webhook, which is read again when it changes (default: no webhook)")
-	f.DurationVar(&s.lease, "lease", 15*time.Second, "how long the Lease of an elected replica that died keeps another from its work")
-	f.DurationVar(&s.o.ReplicaTTL, "takeover", 30*time.Second, "within which time the devices of a replica that died are read by others")
+	f.DurationVar(&s.lease, "lease", 15*time.Second, "how long the Lease of an elected replica that died keeps another one from taking over")
+	f.DurationVar(&s.o.ReplicaTTL, "takeover", 30*time.Second, "how long it takes until other replicas read the devices of one that died")
 	f.DurationVar(&s.grace, "grace", 2*time.Minute, "how long running work may take to finish: a device that is being changed is reverted")
 	f.IntVar(&s.o.Parallel, "parallel", 16, "the devices of a fabric that are worked on at a time")
 	f.IntVar(&s.o.Fabrics, "fabrics", 4, "the fabrics that are worked on at a time")
@@ -177,7 +177,7 @@ func (s *settings) server() (webhook.Server, error) {
 	}
 	port, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || port == 0 {
-		return nil, wrong("--webhook-address %s: %q is no port", s.webhook, text)
+		return nil, wrong("--webhook-address %s: %q is not a port", s.webhook, text)
 	}
 	// The API server does not need HTTP/2, which has enabled denial-of-service attacks by stream
 	// resets.

@@ -60,7 +60,7 @@ func (s *Switch) do(f []string) error {
 	gone := strings.HasPrefix(f[0], "-")
 	table, pattern, ok := strings.Cut(strings.TrimPrefix(f[0], "-"), "|")
 	if !ok {
-		return fmt.Errorf("%q is no row", f[0])
+		return fmt.Errorf("%q is not a row", f[0])
 	}
 	have := s.Config()[table]
 	keys := []string{pattern}
@@ -104,7 +104,7 @@ func fields(l []string) (map[string]string, error) {
 	for _, s := range l {
 		k, v, ok := strings.Cut(s, "=")
 		if !ok {
-			return nil, fmt.Errorf("%q is no FIELD=VALUE", s)
+			return nil, fmt.Errorf("%q is not FIELD=VALUE", s)
 		}
 		out[k] = v
 	}
