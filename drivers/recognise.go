@@ -108,7 +108,7 @@ func (r Rating) String() string {
 // Rate returns the systems whose configuration the text may be, the most likely first, including
 // systems that this tool does not read.
 func (all Systems) Rate(text []byte) []Rating {
-	text = Head(distinct(text))
+	text = Head(withoutRepeatedShapes(text))
 	inJSON := bytes.HasPrefix(bytes.TrimLeft(text, "[ \t\r\n"), []byte("{"))
 	var out []Rating
 	rate := func(name string, clues []Clue) {
@@ -172,9 +172,9 @@ func Recognised(by []Rating) (string, error) {
 // ErrUnclear means that a text may belong to several systems, or to none.
 var ErrUnclear = errors.New("cannot tell which system it is from")
 
-// distinct removes lines that differ from earlier ones only in digits, because the lines of one
+// withoutRepeatedShapes removes lines that differ from earlier ones only in digits, because the lines of one
 // port are mostly like those of the others.
-func distinct(text []byte) []byte {
+func withoutRepeatedShapes(text []byte) []byte {
 	seen := map[string]bool{}
 	var out, shape []byte
 	for l := range bytes.Lines(text) {

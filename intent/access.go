@@ -38,14 +38,14 @@ func (r *resolver) access(fallback Value[string], wantSSH bool, l login, i int, 
 	overlay(&tls, common.TLS)
 	overlay(&tls, own.TLS)
 	if t := own.TLS; t != nil {
-		over(&tls.ServerName, at(l.serverName, i, t.ServerName))
+		over(&tls.ServerName, itemAt(l.serverName, i, t.ServerName))
 	}
 	var ssh rawSSH
 	overlay(&ssh, common.SSH)
 	var sshAddress opt[string]
 	if s := own.SSH; s != nil {
 		overlay(&ssh, &s.rawSSH)
-		sshAddress = at(l.ssh, i, s.Address)
+		sshAddress = itemAt(l.ssh, i, s.Address)
 	}
 	wantSSH = wantSSH || common.SSH != nil || own.SSH != nil
 	r.checkTLS(&tls, &user)

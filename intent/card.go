@@ -27,7 +27,7 @@ type CardLine struct {
 }
 
 func (v *rawCard) line() CardLine {
-	l := CardLine{MaxReadRequest: from(v.MaxReadRequest, 0), RelaxedOrdering: asked(v.RelaxedOrdering), DCQCN: Value[map[string]int]{From: byDefault}}
+	l := CardLine{MaxReadRequest: from(v.MaxReadRequest, 0), RelaxedOrdering: unlessKeep(v.RelaxedOrdering), DCQCN: Value[map[string]int]{From: byDefault}}
 	if v.DCQCN.V != nil {
 		l.DCQCN = Value[map[string]int]{V: v.DCQCN.V, From: Origin{Pos: v.DCQCN.Pos}}
 	}

@@ -36,15 +36,15 @@ func (r *resolver) ranges(text string, pos Pos) ([]string, bool) {
 		r.problems.addf(pos, "a range looks like [1-32], [0-124:4] or [1,3,5-7]", "%s", err)
 		return nil, false
 	}
-	if !r.spend(p.count, pos) {
+	if !r.spendNames(p.count, pos) {
 		return nil, false
 	}
 	return p.expand(), true
 }
 
-// spend subtracts from the expansion budget that all ranges share. It returns false once the
+// spendNames subtracts from the expansion budget that all ranges share. It returns false once the
 // budget is exceeded.
-func (r *resolver) spend(names int, pos Pos) bool {
+func (r *resolver) spendNames(names int, pos Pos) bool {
 	if r.expanded > r.limits.expand { // already reported
 		return false
 	}
@@ -83,8 +83,8 @@ func (r *resolver) inStep(o opt[string], n int, what string, own bool) []string 
 	return slices.Repeat(values, n)
 }
 
-// at returns item i of a result of inStep as an option of its own.
-func at(values []string, i int, o opt[string]) opt[string] {
+// itemAt returns item i of a result of inStep as an option of its own.
+func itemAt(values []string, i int, o opt[string]) opt[string] {
 	if values == nil {
 		return opt[string]{}
 	}
@@ -149,8 +149,8 @@ func (r *resolver) switches(e *entry[rawSwitch], names []string) {
 			continue
 		}
 		s := &Switch{Name: name, Pos: e.Pos, OS: v.OS.V, Role: v.Role.V, Settings: l.settings,
-			Model: from(v.Model, ""), Release: from(v.Release, ""), Dynamic: is(v.BufferModel, "dynamic"), Globals: word(globals.Globals, GlobalsShared), Write: word(globals.Write, WriteAuto), Trimming: trimming, LoadBalancing: balancing}
-		s.Address = r.address(name, at(addresses, i, v.Address), SystemOf(v.OS.V).Port, v.OS.Set)
+			Model: from(v.Model, ""), Release: from(v.Release, ""), Dynamic: isWord(v.BufferModel, "dynamic"), Globals: wordOr(globals.Globals, GlobalsShared), Write: wordOr(globals.Write, WriteAuto), Trimming: trimming, LoadBalancing: balancing}
+		s.Address = r.address(name, itemAt(addresses, i, v.Address), SystemOf(v.OS.V).Port, v.OS.Set)
 		s.Identity = identities(i)
 		s.Access = r.access(sshOf(s.Address), false, login, i, r.credentials().Switches)
 		r.out.switches[name] = s
@@ -189,8 +189,8 @@ func (r *resolver) identities(raw *rawIdentity, names []string) func(i int) *Ide
 	serials, macs := r.inStep(raw.Serial, n, "serial", true), r.inStep(raw.MAC, n, "mac", true)
 	models, hostnames := r.inStep(raw.Model, n, "model", false), r.inStep(raw.Hostname, n, "hostname", true)
 	return func(i int) *Identity {
-		out := &Identity{Serial: from(at(serials, i, raw.Serial), ""), MAC: from(at(macs, i, raw.MAC), ""),
-			Model: from(at(models, i, raw.Model), ""), Hostname: from(at(hostnames, i, raw.Hostname), "")}
+		out := &Identity{Serial: from(itemAt(serials, i, raw.Serial), ""), MAC: from(itemAt(macs, i, raw.MAC), ""),
+			Model: from(itemAt(models, i, raw.Model), ""), Hostname: from(itemAt(hostnames, i, raw.Hostname), "")}
 		if text := out.MAC.V; text != "" {
 			mac, err := net.ParseMAC(text)
 			if err != nil || len(mac) != 6 {
@@ -246,7 +246,7 @@ func (r *resolver) portEntries(e *entry[rawSwitch], l *layer) []portEntry {
 			kept = append(kept, n)
 		}
 		v := &pe.V
-		line := &PortLine{Speed: from(v.Speed, 0), Cable: from(v.Cable, 0), FEC: from(v.FEC, ""), AdminUp: is(v.Admin, "up"),
+		line := &PortLine{Speed: from(v.Speed, 0), Cable: from(v.Cable, 0), FEC: from(v.FEC, ""), AdminUp: isWord(v.Admin, "up"),
 			LAG: from(v.LAG, ""), Breakout: from(v.Breakout, "")}
 		out = append(out, portEntry{kept, pe.Pos, line, r.derive(l, &v.Classes, &v.rawCommon).settings})
 	}
@@ -306,7 +306,7 @@ func (r *resolver) hosts(e *entry[rawHost], names []string) {
 			continue
 		}
 		h := &Host{Name: name, Pos: e.Pos, PauseResponse: from(v.PauseResponse, Response{}), Bonds: bonds, VLANs: vlans}
-		h.Address = r.address(name, at(addresses, i, v.Address), "22", true)
+		h.Address = r.address(name, itemAt(addresses, i, v.Address), "22", true)
 		h.Identity = identities(i)
 		h.Access = r.access(h.Address, true, login, i, r.credentials().Hosts)
 		r.out.hosts[name] = h
@@ -336,20 +336,20 @@ func (r *resolver) nics(raw *rawMap[rawNIC]) (out []NICLine, first map[string]Po
 		selectors := r.selectors(e.V.Select, names)
 		sides := r.sides(e.V.DPU, names)
 		if e.V.DPU.Set {
-			r.ownsNot(&e.V)
+			r.reportOwnerOnlySettings(&e.V)
 		}
 		for i, name := range names {
 			if !r.interfaceOf(first, name, "NIC", e.Pos) {
 				continue
 			}
-			n := NICLine{Name: name, Pos: e.Pos, RDMA: from(at(devices, i, e.V.RDMA), "")}
+			n := NICLine{Name: name, Pos: e.Pos, RDMA: from(itemAt(devices, i, e.V.RDMA), "")}
 			n.Select.From = byDefault
 			if selectors != nil {
 				n.Select = r.selected(chosen, selectors[i], name, e.V.Select.Pos)
 			}
 			rings := cmp.Or(e.V.Rings, &rawRings{})
 			n.RXRing, n.TXRing = from(rings.RX, 0), from(rings.TX, 0)
-			n.Buffers, n.Willing, n.StallPrevention = asked(e.V.Buffers), asked(e.V.Willing), asked(e.V.StallPrevention)
+			n.Buffers, n.Willing, n.StallPrevention = unlessKeep(e.V.Buffers), unlessKeep(e.V.Willing), unlessKeep(e.V.StallPrevention)
 			n.CardLine = e.V.rawCard.line()
 			n.VFs = e.V.VFs.line()
 			n.SFs = from(e.V.SFs.count(), 0)
@@ -456,7 +456,7 @@ func (r *resolver) vlans(v *rawHost, first map[string]Pos) (out []VLAN) {
 				r.problems.addf(e.V.ID.Pos, "", "VLAN %d on %s of %q is already used by %q at %s", t.id, t.on, name, o.name, o.pos)
 			}
 			tags[t] = owner{name, e.V.ID.Pos}
-			out = append(out, VLAN{Name: name, Pos: e.Pos, On: from(at(on, i, e.V.On), ""), ID: from(e.V.ID, 0)})
+			out = append(out, VLAN{Name: name, Pos: e.Pos, On: from(itemAt(on, i, e.V.On), ""), ID: from(e.V.ID, 0)})
 		}
 	})
 	ordered.Sort(out, func(a, b VLAN) int { return natural.Compare(a.Name, b.Name) })
@@ -473,8 +473,8 @@ func (r *resolver) interfaceOf(first map[string]Pos, name, what string, pos Pos)
 	return true
 }
 
-// asked reports whether a setting whose default is keep should be changed.
-func asked(v opt[string]) Value[bool] {
+// unlessKeep reports whether a setting whose default is keep should be changed.
+func unlessKeep(v opt[string]) Value[bool] {
 	s := from(v, "keep")
 	return Value[bool]{V: s.V != "keep", From: s.From}
 }

@@ -94,8 +94,8 @@ func (r *resolver) checkDPUs() {
 	}
 }
 
-// ownsNot reports settings of a NIC that belong to the side that owns the port.
-func (r *resolver) ownsNot(v *rawNIC) {
+// reportOwnerOnlySettings reports settings of a NIC that belong to the side that owns the port.
+func (r *resolver) reportOwnerOnlySettings(v *rawNIC) {
 	for _, k := range []struct {
 		key string
 		pos Pos

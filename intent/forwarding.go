@@ -86,5 +86,5 @@ func (g *rawGlobals) loadBalancing() *LoadBalancing {
 	if b == nil {
 		return nil
 	}
-	return &LoadBalancing{Pos: b.Pos, Mode: word(b.Mode, BalanceFlow), QueuePair: from(b.QueuePair, false)}
+	return &LoadBalancing{Pos: b.Pos, Mode: wordOr(b.Mode, BalanceFlow), QueuePair: from(b.QueuePair, false)}
 }

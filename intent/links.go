@@ -122,7 +122,7 @@ func (r *resolver) end(o opt[string]) (*end, bool) {
 		r.problems.addf(o.Pos, "", "%s stands for %d ends, more than %d", brief(o.V), n, r.limits.links)
 		return nil, false
 	}
-	return e, r.spend(e.len(), o.Pos)
+	return e, r.spendNames(e.len(), o.Pos)
 }
 
 // expect finds the switches of a side and creates their ports.

@@ -106,7 +106,7 @@ func (r *resolver) reset(raw *rawReset) {
 // named returns the names of the switches and hosts that a selection matches.
 func (r *resolver) named(o opt[string]) []string {
 	all := r.out.devices()
-	if !o.Set || r.incomplete || !r.spend(len(all), o.Pos) {
+	if !o.Set || r.incomplete || !r.spendNames(len(all), o.Pos) {
 		return nil
 	}
 	chosen, err := r.out.choose([]string{o.V}, all, "switch or host")

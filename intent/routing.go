@@ -154,7 +154,7 @@ func (r *resolver) chosen(raw *list[opt[string]], pos Pos, what string) []*Switc
 	}
 	in := map[*Switch]bool{}
 	for _, o := range raw.Items {
-		if !o.Set || r.incomplete || !r.spend(len(r.out.Switches), o.Pos) {
+		if !o.Set || r.incomplete || !r.spendNames(len(r.out.Switches), o.Pos) {
 			continue
 		}
 		l, err := r.out.Select([]string{o.V})
@@ -233,7 +233,7 @@ func (r *resolver) tunnels(raw *rawTunnel) {
 func (r *resolver) switchAt(name string, pos Pos) *Switch {
 	s := r.out.switches[name]
 	if s == nil && !r.incomplete {
-		r.problems.addf(pos, near(name, r.out.candidates()), "no switch %q", brief(name))
+		r.problems.addf(pos, nearestPattern(name, r.out.candidates()), "no switch %q", brief(name))
 	}
 	return s
 }
@@ -301,7 +301,7 @@ func (r *resolver) islandHosts(is *Island, o opt[string], taken map[*Host]*Islan
 		return
 	}
 	found := false
-	if !r.spend(len(r.out.Hosts), o.Pos) {
+	if !r.spendNames(len(r.out.Hosts), o.Pos) {
 		return
 	}
 	for _, h := range r.out.Hosts {

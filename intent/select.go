@@ -100,7 +100,7 @@ func (f *Fabric) choose(patterns []string, all []candidate, what string) (map[st
 			}
 		}
 		if !found {
-			return nil, &Error{Pos: Pos{File: "selection"}, Msg: fmt.Sprintf("no %s matches %q", what, p), Hint: near(p, all)}
+			return nil, &Error{Pos: Pos{File: "selection"}, Msg: fmt.Sprintf("no %s matches %q", what, p), Hint: nearestPattern(p, all)}
 		}
 	}
 	maps.DeleteFunc(chosen, func(name string, _ bool) bool { return left[name] })
@@ -130,7 +130,7 @@ func matching(p string, all []candidate, what string) (func(candidate) bool, err
 	if pat.ranged {
 		for _, n := range pat.expand() {
 			if !slices.ContainsFunc(all, func(c candidate) bool { return c.name == n }) {
-				return nil, &Error{Pos: Pos{File: "selection"}, Msg: fmt.Sprintf("no %s %q, which %q names", what, n, p), Hint: near(n, all)}
+				return nil, &Error{Pos: Pos{File: "selection"}, Msg: fmt.Sprintf("no %s %q, which %q names", what, n, p), Hint: nearestPattern(n, all)}
 			}
 		}
 		names := pat.set()
@@ -145,8 +145,8 @@ func matching(p string, all []candidate, what string) (func(candidate) bool, err
 	}, nil
 }
 
-// near returns a hint with the closest known pattern.
-func near(p string, all []candidate) string {
+// nearestPattern returns a hint with the closest known pattern.
+func nearestPattern(p string, all []candidate) string {
 	var known []string
 	for _, c := range all {
 		known = append(known, c.name)

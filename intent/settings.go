@@ -40,30 +40,30 @@ func from[T any](o opt[T], def T) Value[T] {
 	return Value[T]{V: o.V, From: Origin{Pos: o.Pos}}
 }
 
-// pointer is like from for settings without a default; V is nil if the option is not set.
-func pointer[T any](o opt[T]) Value[*T] {
+// fromOptional is like from for settings without a default; V is nil if the option is not set.
+func fromOptional[T any](o opt[T]) Value[*T] {
 	if !o.Set {
 		return Value[*T]{From: byDefault}
 	}
 	return Value[*T]{V: &o.V, From: Origin{Pos: o.Pos}}
 }
 
-// word is like from for a word with its own string type.
-func word[T ~string](o opt[string], def T) Value[T] {
+// wordOr is like from for a word with its own string type.
+func wordOr[T ~string](o opt[string], def T) Value[T] {
 	return from(opt[T]{V: T(o.V), Pos: o.Pos, Set: o.Set}, def)
 }
 
-// is is like pointer for a choice of two words: V points to whether the word is yes.
-func is(o opt[string], yes string) Value[*bool] {
-	return pointer(opt[bool]{V: o.V == yes, Pos: o.Pos, Set: o.Set})
+// isWord is like pointer for a choice of two words: V points to whether the word is yes.
+func isWord(o opt[string], yes string) Value[*bool] {
+	return fromOptional(opt[bool]{V: o.V == yes, Pos: o.Pos, Set: o.Set})
 }
 
 // finish fills in the defaults of a layer and checks that its values are consistent.
 func (r *resolver) finish(l *layer) *Settings {
 	s := &Settings{
 		PFCAsymmetric: from(l.pfc.Asymmetric, false),
-		LinkPause:     word(l.pfc.LinkPause, LinkPauseOff),
-		Trust:         word(l.trust, qos.TrustDSCP),
+		LinkPause:     wordOr(l.pfc.LinkPause, LinkPauseOff),
+		Trust:         wordOr(l.trust, qos.TrustDSCP),
 		Classes:       make([]*Class, 0, len(l.tuning)),
 	}
 	for i := range l.tuning {
@@ -199,7 +199,7 @@ func (r *resolver) watchdog(l *layer, s *Settings) Watchdog {
 		Enabled: from(l.enabled, s.Lossless() != 0),
 		Detect:  from(l.watchdog.Detect, DefaultDetect),
 		Restore: from(l.watchdog.Restore, DefaultRestore),
-		Action:  word(l.watchdog.Action, qos.ActionDrop),
+		Action:  wordOr(l.watchdog.Action, qos.ActionDrop),
 	}
 	w.Poll = from(l.watchdog.Poll, min(DefaultPoll, w.Detect.V, w.Restore.V))
 	for _, v := range []struct {
@@ -235,7 +235,7 @@ func (r *resolver) mtu(l *rawMTU) MTU {
 
 func (r *resolver) buffers(l *rawBuffers) Buffers {
 	b := Buffers{
-		Alpha:             pointer(l.Alpha),
+		Alpha:             fromOptional(l.Alpha),
 		MinLosslessPacket: from(l.MinLosslessPacket, DefaultMinLosslessPacket),
 		OverSubscription:  from(l.OverSubscription, 0),
 		FanIn:             from(l.FanIn, 0),

@@ -66,7 +66,7 @@ func (r *resolver) suppressions() {
 // effect.
 func (r *resolver) scope(s *Suppression, pos Pos) {
 	device, port, ported := strings.Cut(s.On, "/")
-	if all := r.out.devices(); device != "*" && !r.incomplete && r.spend(len(all), pos) {
+	if all := r.out.devices(); device != "*" && !r.incomplete && r.spendNames(len(all), pos) {
 		var err error
 		// A range may include devices that do not exist, because devices are added and removed.
 		if s.devices = ranged(device, all); len(s.devices) == 0 {

@@ -130,7 +130,7 @@ func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 	case err != nil:
 		return nil, err
 	case id != "":
-		return nil, fmt.Errorf("%w: %s", drivers.ErrBusy, whose(id, r))
+		return nil, fmt.Errorf("%w: %s", drivers.ErrBusy, describeOwner(id, r))
 	}
 	kept, err := d.continued(w.record, cfg, o.Continues)
 	if err != nil {
@@ -232,7 +232,7 @@ func (d *Driver) Settle(ctx context.Context) error {
 		select {
 		case <-time.After(d.pace.Poll):
 		case <-ctx.Done():
-			return fmt.Errorf("%s: %w", whose(id, r), ctx.Err())
+			return fmt.Errorf("%s: %w", describeOwner(id, r), ctx.Err())
 		}
 	}
 }

@@ -146,7 +146,7 @@ func TestOthersWhoChangeSomethingMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.set("nv set vrf BLUE table auto")
-		says(t, d.alone(t.Context(), w), drivers.ErrStale, drivers.ErrPartial, "vrf")
+		says(t, d.checkOwnChangesOnly(t.Context(), w), drivers.ErrStale, drivers.ErrPartial, "vrf")
 	})
 }
 

@@ -370,7 +370,7 @@ func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		found[port] = unlike(port, desired.Ports[port], m)
+		found[port] = ecnMismatches(port, desired.Ports[port], m)
 		return nil
 	})
 	for _, n := range names {
@@ -379,8 +379,8 @@ func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 	return out, err
 }
 
-// unlike returns a mismatch for each queue of a port that does not mark as desired.
-func unlike(port string, want *qos.Port, have byID[marks]) (out []drivers.Mismatch) {
+// ecnMismatches returns a mismatch for each queue of a port that does not mark as desired.
+func ecnMismatches(port string, want *qos.Port, have byID[marks]) (out []drivers.Mismatch) {
 	for i := range want.Queues {
 		e := want.Queues[i].ECN
 		if !e.Set {

@@ -59,7 +59,7 @@ func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired
 func (p *draft) steps(out *drivers.Steps) error {
 	p.block()
 	var after *qos.Device
-	p.Changes, after = drivers.Prove(p.Have, p.Desired, p.Changes, cannot, func(allowed *qos.Device) *qos.Device {
+	p.Changes, after = drivers.BlockUnmade(p.Have, p.Desired, p.Changes, cannot, func(allowed *qos.Device) *qos.Device {
 		p.edit = native.ChangeWithin(p.cfg, allowed, p.kept)
 		d, _ := native.Decode(p.edit.Apply(p.cfg))
 		return d

@@ -16,10 +16,10 @@ import (
 // errNotSaved is returned if the startup configuration lacks the changes after a save.
 var errNotSaved = errors.New("the switch reported success and saved nothing")
 
-// ours returns the active or waiting revision of an apply: the one that this driver applied, one
+// revisionOf returns the active or waiting revision of an apply: the one that this driver applied, one
 // with the message of the run, or an unnamed one that awaits confirmation on a switch with the
 // settings of the run. other is an error that describes a revision that is none of these.
-func (d *Driver) ours(ctx context.Context, t *drivers.Token, b record) (id string, r revision, other error, err error) {
+func (d *Driver) revisionOf(ctx context.Context, t *drivers.Token, b record) (id string, r revision, other error, err error) {
 	id, r, err = d.atWork(ctx)
 	if err != nil || id == "" {
 		return "", revision{}, nil, err
@@ -36,7 +36,7 @@ func (d *Driver) ours(ctx context.Context, t *drivers.Token, b record) (id strin
 			return id, r, nil, nil
 		}
 	}
-	return "", revision{}, fmt.Errorf("%w: %s", drivers.ErrBusy, whose(id, r)), nil
+	return "", revision{}, fmt.Errorf("%w: %s", drivers.ErrBusy, describeOwner(id, r)), nil
 }
 
 // confirm answers a revision that awaits confirmation, and waits until the switch has finished
@@ -66,7 +66,7 @@ func (d *Driver) rest(ctx context.Context, t *drivers.Token, b record) (id strin
 	var r revision
 	done, err := drivers.Poll(ctx, d.pace.Poll, d.pace.Work, func() (bool, error) {
 		var err error
-		if id, r, other, err = d.ours(ctx, t, b); err != nil {
+		if id, r, other, err = d.revisionOf(ctx, t, b); err != nil {
 			return false, err
 		}
 		switch {
@@ -80,7 +80,7 @@ func (d *Driver) rest(ctx context.Context, t *drivers.Token, b record) (id strin
 		return false, nil
 	})
 	if !done {
-		return id, other, drivers.TransportError(cmp.Or(err, fmt.Errorf("the switch is at work: %s", whose(id, r))))
+		return id, other, drivers.TransportError(cmp.Or(err, fmt.Errorf("the switch is at work: %s", describeOwner(id, r))))
 	}
 	return id, other, nil
 }
@@ -152,7 +152,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 		if other != nil {
 			return other
 		}
-		if err := d.back(ctx, b, now); err != nil {
+		if err := d.patchBack(ctx, b, now); err != nil {
 			return err
 		}
 	}
@@ -167,8 +167,8 @@ func (d *Driver) bySwitch(id string, err error) error {
 	return fmt.Errorf("%w; unless it was confirmed, the switch reverts it by itself within %s of the apply; run plan then", err, drivers.Spell(d.pace.Timer))
 }
 
-// back patches the settings from before an apply.
-func (d *Driver) back(ctx context.Context, b record, now *native.Config) error {
+// patchBack patches the settings from before an apply.
+func (d *Driver) patchBack(ctx context.Context, b record, now *native.Config) error {
 	e := b.Undo.Within(now)
 	w := &work{record: record{Run: drivers.RunName("undo-"+b.Run[len(drivers.Mark):], 80), Edit: e, Undo: e.Undo(now), Before: fingerprint(now)}}
 	if _, err := d.put(ctx, w); err != nil {
@@ -237,7 +237,7 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 			}
 			kept = true
 		default:
-			return false, fmt.Errorf("%w: %s", drivers.ErrBusy, whose(id, r))
+			return false, fmt.Errorf("%w: %s", drivers.ErrBusy, describeOwner(id, r))
 		}
 	}
 	now, err := d.config(ctx, "applied")

@@ -39,8 +39,8 @@ const (
 // busy reports whether a revision is being applied or awaits an answer.
 func (r revision) busy() bool { return !slices.Contains(stateIdle, r.State) }
 
-// says returns the messages of a revision for users, in one line.
-func (r revision) says() string {
+// messages returns the messages of a revision for users, in one line.
+func (r revision) messages() string {
 	var parts []string
 	for _, k := range natural.Keys(r.Transition.Issue) {
 		if m := term.CleanLine(strings.TrimSpace(r.Transition.Issue[k].Message)); m != "" {
@@ -71,8 +71,8 @@ func (d *Driver) atWork(ctx context.Context) (id string, r revision, err error) 
 	return "", revision{}, err
 }
 
-// whose describes a busy revision and its owner.
-func whose(id string, r revision) string {
+// describeOwner describes a busy revision and its owner.
+func describeOwner(id string, r revision) string {
 	if run, ok := runOf(r); ok {
 		return fmt.Sprintf("revision %s of run %s is %s", id, run, r.State)
 	}
@@ -161,7 +161,7 @@ func (d *Driver) stage(ctx context.Context, w *work) error {
 			return err
 		}
 	}
-	return d.alone(ctx, w)
+	return d.checkOwnChangesOnly(ctx, w)
 }
 
 // deleted returns the paths that an edit removes, including branches that become empty. It is not
@@ -182,10 +182,10 @@ func deleted(e native.Edit, now *native.Config) (out []native.Path) {
 	return out
 }
 
-// alone checks with the switch's own diff that an apply changes only the settings of the edit.
+// checkOwnChangesOnly checks with the switch's own diff that an apply changes only the settings of the edit.
 // Otherwise it would undo changes that others applied since the revision was created. NVUE adds
 // the type of an interface by itself.
-func (d *Driver) alone(ctx context.Context, w *work) error {
+func (d *Driver) checkOwnChangesOnly(ctx context.Context, w *work) error {
 	var raw json.RawMessage
 	if err := d.do(ctx, http.MethodGet, query(base+"/", "rev", w.id, "diff", "applied", "filled", "false", "expand", "true"), nil, &raw); err != nil {
 		return err
@@ -332,13 +332,13 @@ func (d *Driver) outcome(ctx context.Context, w *work, limit time.Duration, sent
 			f = unsent
 			return !sent && time.Since(began) > d.pace.Settled, nil
 		case r.State == stateAsks && w.accepts:
-			w.note("the switch asks for confirmation, and is answered with yes: " + r.says())
+			w.note("the switch asks for confirmation, and is answered with yes: " + r.messages())
 			return false, d.reply(ctx, id, "ays_yes")
 		case r.State == stateAsks && asked == "":
-			asked = r.says()
+			asked = r.messages()
 			return false, d.reply(ctx, id, "ays_no")
 		case r.State == stateBroken && failed == "":
-			failed = r.says()
+			failed = r.messages()
 			return false, d.reply(ctx, id, "ignore_fail_no")
 		}
 		f = unanswered
@@ -351,7 +351,7 @@ func (d *Driver) outcome(ctx context.Context, w *work, limit time.Duration, sent
 	case failed != "":
 		err = fmt.Errorf("the switch failed half way: %s", failed)
 	case f == rejected:
-		err = fmt.Errorf("revision %s is %s: %s", id, last.State, last.says())
+		err = fmt.Errorf("revision %s is %s: %s", id, last.State, last.messages())
 	case f == unanswered && err == nil:
 		err = fmt.Errorf("revision %s is still %s after %s", id, last.State, drivers.Spell(limit))
 	}

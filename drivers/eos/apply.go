@@ -53,15 +53,15 @@ func (d *Driver) Write(ctx context.Context, w *lines.Work) (lines.Fate, error) {
 			err = fmt.Errorf("%w: the switch was configured by someone else while the session was open; nothing was committed", drivers.ErrStale)
 		}
 		if err == nil && d.way.timed() && w.Timer > 0 {
-			err = d.alone(ctx, w.Session)
+			err = d.checkNoOtherRun(ctx, w.Session)
 		}
 		return err
 	})
 }
 
-// alone ensures that at most one of two runs commits if they open their sessions at the same time
+// checkNoOtherRun ensures that at most one of two runs commits if they open their sessions at the same time
 // on two machines: each checks for other sessions after opening its own.
-func (d *Driver) alone(ctx context.Context, own string) error {
+func (d *Driver) checkNoOtherRun(ctx context.Context, own string) error {
 	open, err := d.sessions(ctx)
 	if errors.Is(err, errNotShown) {
 		return nil

@@ -134,9 +134,9 @@ func (p *planner) Tell() (via, what string) {
 	if p.snap.kw == "" && slices.ContainsFunc(p.Lines, func(l string) bool { return strings.Contains(l, string(p.kw)) }) {
 		p.Note("neither the configuration nor the model of the switch shows the keyword of its unicast queues; the plan uses %s, and a switch that does not know it refuses the whole plan", p.kw)
 	}
-	p.wide()
+	p.noteSwitchWide()
 	p.NoteLosses(native.Losses(p.Edit, p.snap.cfg))
-	p.moved()
+	p.noteMovedQueues()
 	if !p.way.timed() && !persists(p.snap.cfg) {
 		p.Note("the switch does not save what comes over gNMI (management api gnmi has no line %q): the change is lost in a restart unless someone runs \"write memory\"", persistence)
 	}
@@ -169,10 +169,10 @@ func (p *planner) Impact(kind qos.Kind) qos.Impact {
 	return qos.ImpactCounters
 }
 
-// wide notes the ports outside the intent that a switch-wide line affects. If the line moves the
+// noteSwitchWide notes the ports outside the intent that a switch-wide line affects. If the line moves the
 // traffic of such a port to another queue, packets may be lost: it is not known what that port
 // carries.
-func (p *planner) wide() {
+func (p *planner) noteSwitchWide() {
 	var kinds []string
 	for _, s := range p.Edit {
 		if s.Section == "" {
@@ -222,8 +222,8 @@ func uses(port *qos.Port, kind string) bool {
 	return true
 }
 
-// moved notes the lossless classes whose queue number differs from the priority.
-func (p *planner) moved() {
+// noteMovedQueues notes the lossless classes whose queue number differs from the priority.
+func (p *planner) noteMovedQueues() {
 	for _, c := range p.Desired.Classes {
 		if c.Lossless && c.Queue != c.Priority {
 			p.Note("Arista does not document which queue a received pause of priority %d stops; the intent puts class %s into queue %d", c.Priority, c.Name, c.Queue)

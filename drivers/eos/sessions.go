@@ -77,7 +77,7 @@ const atWork = 12 * time.Hour
 // however long ago its run began.
 func (d *Driver) session(name, user string, timed bool) session {
 	s := session{name: name, user: user, ours: drivers.Ours(name)}
-	if began, known := drivers.RunTime(name); known && s.ours && !d.knows(name) {
+	if began, known := drivers.RunTime(name); known && s.ours && !d.knownEnded(name) {
 		// The clock of the other machine may be ahead.
 		s.age = max(time.Since(began), 0)
 		s.fresh = timed || s.age < atWork
@@ -85,9 +85,9 @@ func (d *Driver) session(name, user string, timed bool) session {
 	return s
 }
 
-// knows reports whether a session belongs to a run that has ended or to its revert, or was
+// knownEnded reports whether a session belongs to a run that has ended or to its revert, or was
 // created by this driver to revert.
-func (d *Driver) knows(name string) bool {
+func (d *Driver) knownEnded(name string) bool {
 	if name == d.undo {
 		return true
 	}

@@ -206,7 +206,7 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 		if d.noCM != "" && nic.OfCM(c.Field) {
 			c.Blocked = cmp.Or(c.Blocked, d.noCM)
 		}
-		if d.loses(c.Port, c.Field) {
+		if d.lostBy(c.Port, c.Field) {
 			c.Blocked = cmp.Or(c.Blocked, "it did not stay as this run set it")
 		}
 	}
@@ -215,7 +215,7 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 			return nil, d.wrap(err)
 		}
 		s.Steps = slices.DeleteFunc(s.Steps, func(s local.Step) bool {
-			return d.noCM != "" && nic.OfCM(s.Field) || d.loses(s.Port, s.Field)
+			return d.noCM != "" && nic.OfCM(s.Field) || d.lostBy(s.Port, s.Field)
 		})
 	}
 	return &drivers.Snapshot{Native: s}, nil

@@ -168,7 +168,7 @@ func (d *Driver) back(ctx context.Context, before *nic.Host, reboots bool, withi
 	defer deadline.Stop()
 	var unset time.Time
 	for wait := firstLook; ; wait = min(2*wait, lastLook) {
-		why := d.returned(ctx, before, reboots)
+		why := d.missingSince(ctx, before, reboots)
 		late := errors.Is(why, errUnset)
 		if late && unset.IsZero() {
 			unset = time.Now()
@@ -190,8 +190,8 @@ func (d *Driver) back(ctx context.Context, before *nic.Host, reboots bool, withi
 	}
 }
 
-// returned returns an error that describes what a host still lacks; nil if it is back as before.
-func (d *Driver) returned(ctx context.Context, before *nic.Host, reboots bool) error {
+// missingSince returns an error that describes what a host still lacks; nil if it is back as before.
+func (d *Driver) missingSince(ctx context.Context, before *nic.Host, reboots bool) error {
 	ctx, cancel := context.WithTimeout(ctx, oneLook)
 	defer cancel()
 	_ = d.Close() // a connection over the card is dead, possibly without noticing

@@ -35,8 +35,8 @@ func (d *Driver) watch(ctx context.Context, m agent.Machine, steps []local.Step)
 	return nil
 }
 
-// loses reports whether a field of a port belongs to a step whose value did not stay.
-func (d *Driver) loses(port, field string) bool {
+// lostBy reports whether a field of a port belongs to a step whose value did not stay.
+func (d *Driver) lostBy(port, field string) bool {
 	return slices.ContainsFunc(d.lost, func(s local.Step) bool { return s.Sets(port, field) })
 }
 

@@ -180,13 +180,13 @@ func (m *Machine) Put(ctx context.Context, w *Work) (nothing bool, err error) {
 	f, cause := m.Switch.Write(ctx, w)
 	// The caller may be gone, but the switch must be left in a known state.
 	if f == Unsent {
-		return true, m.unsent(ctx, w, cause)
+		return true, m.unsentError(ctx, w, cause)
 	}
-	return m.judge(ctx, w, f, cause)
+	return m.readResult(ctx, w, f, cause)
 }
 
-// unsent handles lines that certainly did not take effect.
-func (m *Machine) unsent(ctx context.Context, w *Work, cause error) error {
+// unsentError handles lines that certainly did not take effect.
+func (m *Machine) unsentError(ctx context.Context, w *Work, cause error) error {
 	err := cause
 	if !errors.Is(cause, drivers.ErrRejected) && !errors.Is(cause, drivers.ErrStale) {
 		err = fmt.Errorf("nothing was written: %w", drivers.TransportError(cause))
@@ -208,8 +208,8 @@ func (m *Machine) unsent(ctx context.Context, w *Work, cause error) error {
 	return err
 }
 
-// judge reads the switch to determine the result of a write.
-func (m *Machine) judge(ctx context.Context, w *Work, f Fate, cause error) (nothing bool, err error) {
+// readResult reads the switch to determine the result of a write.
+func (m *Machine) readResult(ctx context.Context, w *Work, f Fate, cause error) (nothing bool, err error) {
 	limit := m.Pace.Settled
 	if f == Unanswered && !w.Piecemeal {
 		limit = m.Pace.Work
@@ -287,7 +287,7 @@ func (m *Machine) Confirm(ctx context.Context, t *drivers.Token) error {
 	if err != nil {
 		return err
 	}
-	if err := m.stands(b, now); err != nil {
+	if err := m.checkStillApplied(b, now); err != nil {
 		return err
 	}
 	lasts := m.lasts(now, b.Variant)

@@ -211,19 +211,19 @@ func (m *Machine) done(b Record, now *native.Config) bool {
 	return m.Holds(b.Edit, now, b.Variant) && (!b.Undone(now) || len(b.Edit.Commands(now)) == 0)
 }
 
-// stands returns an error unless an apply is still active, which is required before saving it.
-func (m *Machine) stands(b Record, now *native.Config) error {
+// checkStillApplied returns an error unless an apply is still active, which is required before saving it.
+func (m *Machine) checkStillApplied(b Record, now *native.Config) error {
 	switch {
 	case m.Holds(b.Edit, now, b.Variant):
 		return nil
 	case b.Undone(now):
 		return fmt.Errorf("%w: it was not confirmed in time, and the switch reverted it", drivers.ErrRejected)
 	}
-	return fmt.Errorf("%w: the configuration was changed since the apply: %q is gone", drivers.ErrPartial, telling(b.Edit.Commands(now)))
+	return fmt.Errorf("%w: the configuration was changed since the apply: %q is gone", drivers.ErrPartial, lastMeaningful(b.Edit.Commands(now)))
 }
 
-// telling returns the last of the lines that is not just the end of a mode.
-func telling(lines []string) string {
+// lastMeaningful returns the last of the lines that is not just the end of a mode.
+func lastMeaningful(lines []string) string {
 	for _, l := range slices.Backward(lines) {
 		if l != "exit" {
 			return l
@@ -263,7 +263,7 @@ func (m *Machine) verdict(w *Work, now *native.Config, f Fate, cause error) (not
 	case f == Unanswered:
 		return false, fmt.Errorf("%w: nothing was written: %w", drivers.ErrUnreachable, cause)
 	case f == Answered:
-		return true, fmt.Errorf("%w: the switch accepted %s but nothing changed: %q has no effect", drivers.ErrRejected, words.Count(len(w.Lines), "line"), telling(left))
+		return true, fmt.Errorf("%w: the switch accepted %s but nothing changed: %q has no effect", drivers.ErrRejected, words.Count(len(w.Lines), "line"), lastMeaningful(left))
 	}
 	return true, fmt.Errorf("%w: no change is active: %w", drivers.ErrRejected, cause)
 }

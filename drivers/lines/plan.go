@@ -66,7 +66,7 @@ func (m *Machine) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desire
 		p.Block()
 		why := "cannot be changed on " + m.System + " by this tool; set it on the switch, or remove it from the intent"
 		var after *qos.Device
-		d.Changes, after = drivers.Prove(have, desired, d.Changes, why, func(allowed *qos.Device) *qos.Device {
+		d.Changes, after = drivers.BlockUnmade(have, desired, d.Changes, why, func(allowed *qos.Device) *qos.Device {
 			d.Edit = p.Change(allowed)
 			return m.decode(d.Edit.Apply(cfg), variant)
 		})

@@ -56,7 +56,7 @@ func (d *Driver) Write(ctx context.Context, w *lines.Work) (lines.Fate, error) {
 		// A dual-stage commit needs no checkpoint because of its timer.
 		kept = fmt.Errorf("the switch keeps no checkpoint to go back to (show checkpoint summary lists what it has; this tool removes only its own): %w", kept)
 	}
-	if err := d.alone(ctx, w.Record, kept); err != nil {
+	if err := d.checkNoOtherRun(ctx, w.Record, kept); err != nil {
 		d.Forget(ctx, w.Record)
 		return lines.Unsent, err
 	}
@@ -68,7 +68,7 @@ func (d *Driver) Write(ctx context.Context, w *lines.Work) (lines.Fate, error) {
 		d.started = w.Checkpoint
 	}
 	w.Piecemeal = !staged
-	w.Barred = staged && f == lines.Rejected && awaited(err)
+	w.Barred = staged && f == lines.Rejected && refusedForTimer(err)
 	return f, err
 }
 
@@ -86,17 +86,17 @@ func (d *Driver) Abort(context.Context, lines.Record) error { return nil }
 // be in progress on another machine.
 func (d *Driver) otherRun(names map[string]bool, own string) error {
 	for _, n := range natural.Keys(names) {
-		if age, ok := d.stranger(n); ok && n != own {
+		if age, ok := d.unknownRun(n); ok && n != own {
 			return fmt.Errorf("%w: nothing was written: checkpoint %s: %s: wait until it confirms, or remove what is left of it on the switch (no checkpoint %s)", drivers.ErrRejected, n, drivers.AtWork(age), n)
 		}
 	}
 	return nil
 }
 
-// alone ensures that at most one of two runs writes if they begin at the same time on two
+// checkNoOtherRun ensures that at most one of two runs writes if they begin at the same time on two
 // machines: each checks for other checkpoints after creating its own. kept is the error of
 // creating it, which skips the check.
-func (d *Driver) alone(ctx context.Context, b lines.Record, kept error) error {
+func (d *Driver) checkNoOtherRun(ctx context.Context, b lines.Record, kept error) error {
 	if kept != nil {
 		return nil
 	}
@@ -107,9 +107,9 @@ func (d *Driver) alone(ctx context.Context, b lines.Record, kept error) error {
 	return d.otherRun(names, b.Checkpoint)
 }
 
-// stranger reports whether a checkpoint belongs to an unknown run that may be in progress on
+// unknownRun reports whether a checkpoint belongs to an unknown run that may be in progress on
 // another machine, and how long ago that run began.
-func (d *Driver) stranger(name string) (age time.Duration, ok bool) {
+func (d *Driver) unknownRun(name string) (age time.Duration, ok bool) {
 	began, known := drivers.RunTime(name)
 	if !known || !drivers.Ours(name) || longAgo(name) || name == d.started || name == d.typed {
 		return 0, false

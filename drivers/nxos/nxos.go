@@ -191,7 +191,7 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	}
 	s.checkpoints = len(names)
 	for _, n := range natural.Keys(names) {
-		if age, ok := d.stranger(n); ok {
+		if age, ok := d.unknownRun(n); ok {
 			s.theirs[n] = age
 		} else if drivers.Ours(n) {
 			s.left = append(s.left, n)

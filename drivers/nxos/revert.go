@@ -147,7 +147,7 @@ func (d *Driver) reset(ctx context.Context, b lines.Record, now *native.Config, 
 			return d.Unreadable(cause, err)
 		case b.Undone(now):
 			return nil
-		case staged && f == lines.Rejected && awaited(sent):
+		case staged && f == lines.Rejected && refusedForTimer(sent):
 			cause = fmt.Errorf("%w: %w", errAwaited, cause)
 		}
 		// Try again if the undo lines differ now: lines may have been refused because another

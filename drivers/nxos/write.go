@@ -33,7 +33,7 @@ func (d *Driver) send(ctx context.Context, typed []string, timer time.Duration, 
 	if plain != nil {
 		return false, lines.Unsent, plain
 	}
-	f, err = d.types(ctx, typed)
+	f, err = d.typeLines(ctx, typed)
 	return false, f, err
 }
 
@@ -85,9 +85,9 @@ func abort(ctx context.Context, n *ssh.Network, why error) error {
 	return why
 }
 
-// types types lines in configuration mode, where each takes effect at once. It stops at the first
+// typeLines types lines in configuration mode, where each takes effect at once. It stops at the first
 // refused line.
-func (d *Driver) types(ctx context.Context, typed []string) (f lines.Fate, err error) {
+func (d *Driver) typeLines(ctx context.Context, typed []string) (f lines.Fate, err error) {
 	err = d.Use(ctx, func(ctx context.Context, n *ssh.Network) error {
 		f = lines.Unanswered
 		_, err := n.Configure(ctx, &ssh.Batch{Level: levelConfig, Enter: "configure terminal", Lines: lines.Typed(native.Lines, typed)})
@@ -112,8 +112,8 @@ func (d *Driver) types(ctx context.Context, typed []string) (f lines.Fate, err e
 // does not show whose commit it belongs to.
 var errAwaited = errors.New("a commit awaits confirmation, and may not be from this run; roll back again once it is confirmed or has timed out")
 
-// awaited reports whether a commit was refused because of another commit's timer.
-func awaited(err error) bool {
+// refusedForTimer reports whether a commit was refused because of another commit's timer.
+func refusedForTimer(err error) bool {
 	line, ok := errors.AsType[*ssh.LineError](err)
 	return ok && strings.HasPrefix(line.Line, "commit") && awaitedWords.MatchString(line.Words)
 }

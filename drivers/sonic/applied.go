@@ -268,15 +268,15 @@ func (c *comparer) ecn(port string, q int, queue native.Row, want qos.ECN) {
 	have.Min, _ = strconv.ParseInt(wred["SAI_WRED_ATTR_GREEN_MIN_THRESHOLD"], 10, 64)
 	have.Max, _ = strconv.ParseInt(wred["SAI_WRED_ATTR_GREEN_MAX_THRESHOLD"], 10, 64)
 	have.Probability, _ = strconv.Atoi(wred["SAI_WRED_ATTR_GREEN_DROP_PROBABILITY"])
-	if want.Enabled == have.Enabled && (!want.Enabled || near(want.Min, have.Min) && near(want.Max, have.Max) && want.Probability == have.Probability) {
+	if want.Enabled == have.Enabled && (!want.Enabled || equalRoundedUp(want.Min, have.Min) && equalRoundedUp(want.Max, have.Max) && want.Probability == have.Probability) {
 		return
 	}
 	c.note(port, field, want.String(), have.String())
 }
 
-// near reports whether a threshold matches, given that the ASIC rounds it up to its cell size
+// equalRoundedUp reports whether a threshold matches, given that the ASIC rounds it up to its cell size
 // (sonic-mgmt:tests/generic_config_updater/test_ecn_config_update.py).
-func near(want, have int64) bool {
+func equalRoundedUp(want, have int64) bool {
 	const cell = 4096
 	return have >= want && have-want < cell
 }

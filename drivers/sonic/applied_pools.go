@@ -27,7 +27,7 @@ func (c *comparer) pool(kind qos.Kind, want native.Row, profile string) {
 	for _, v := range []struct{ name, part, attr string }{{"size", "the size", attrPoolSize}, {"xoff", "the headroom", attrPoolXOFF}} {
 		a, err1 := strconv.ParseInt(pool[v.name], 10, 64)
 		b, err2 := strconv.ParseInt(have[v.attr], 10, 64)
-		if err1 == nil && err2 == nil && !near(a, b) {
+		if err1 == nil && err2 == nil && !equalRoundedUp(a, b) {
 			c.out = append(c.out, drivers.Mismatch{Field: kind.Attr(), Part: v.part + " of pool " + name, Want: pool[v.name] + " B", Have: have[v.attr] + " B", Slow: true})
 		}
 	}
@@ -41,10 +41,10 @@ func (b *buffers) pool(name string) native.Row {
 	return b.pools[name]
 }
 
-// told reports whether APPL_DB, which orchagent reads, has the profile that a group is configured
+// matchesAPPLDB reports whether APPL_DB, which orchagent reads, has the profile that a group is configured
 // with; the buffer manager copies it from CONFIG_DB (sonic-swss cfgmgr/buffermgr.cpp). If not,
 // instead describes what APPL_DB has.
-func (b *buffers) told(port string, g int) (instead string, ok bool) {
+func (b *buffers) matchesAPPLDB(port string, g int) (instead string, ok bool) {
 	at := port + ":" + strconv.Itoa(g)
 	want, have := b.groups[at], b.appl[at]
 	switch {

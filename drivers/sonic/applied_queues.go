@@ -78,12 +78,12 @@ func (c *comparer) groups(port string, p *qos.Port) {
 			c.out = append(c.out, short)
 			continue
 		}
-		if !c.buffers.made(port, g) {
+		if !c.buffers.isComputed(port, g) {
 			short.Want, short.Have, short.Slow = "computed by the switch", "nothing: the switch has not computed it", true
 			c.out = append(c.out, short)
 			continue
 		}
-		if instead, ok := c.buffers.told(port, g); !ok {
+		if instead, ok := c.buffers.matchesAPPLDB(port, g); !ok {
 			short.Part, short.Want, short.Have, short.Slow = fmt.Sprintf("groups[%d].profile", g), c.buffers.groups[port+":"+strconv.Itoa(g)], instead+" in APPL_DB", true
 			c.out = append(c.out, short)
 			continue
@@ -197,7 +197,7 @@ func (c *comparer) profile(other, short drivers.Mismatch, want native.Row, oid s
 		if v.name == "xoff" && b < a {
 			m = short
 		}
-		if v.name == "dynamic_th" && a != b || v.name != "dynamic_th" && !near(a, b) {
+		if v.name == "dynamic_th" && a != b || v.name != "dynamic_th" && !equalRoundedUp(a, b) {
 			note(m, fmt.Sprintf("%s %d", v.name, a), fmt.Sprintf("%s %d", v.name, b))
 		}
 	}
@@ -287,8 +287,8 @@ func bindings(t native.Table, sep string) map[string]string {
 	return out
 }
 
-// made reports whether the buffer manager gave a group its profile; true if it does not have to.
-func (b *buffers) made(port string, g int) bool {
+// isComputed reports whether the buffer manager gave a group its profile; true if it does not have to.
+func (b *buffers) isComputed(port string, g int) bool {
 	at := port + ":" + strconv.Itoa(g)
 	return b.groups[at] != computed || len(b.appl) == 0 || b.appl[at] != ""
 }

@@ -361,8 +361,8 @@ func (d *driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
 	return native.Digest(config(s), desired)
 }
 
-// sayWay explains why rows bypass the config updater, and what validated them.
-func (d *driver) sayWay() string {
+// directReason explains why rows bypass the config updater, and what validated them.
+func (d *driver) directReason() string {
 	why := "because ssh is configured"
 	switch {
 	case d.t.Write == intent.WriteDirect:
@@ -397,7 +397,7 @@ func (d *driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired
 		rel = native.Strictest()
 	}
 	site := native.Site{
-		Release: rel, Chip: f.ASIC, Maker: d.maker, SSH: slices.Contains(f.Caps.Writes, "ssh"), Direct: d.direct, Why: d.sayWay(), SSHDown: d.sshDown, GNMIDown: d.gnmiDown,
+		Release: rel, Chip: f.ASIC, Maker: d.maker, SSH: slices.Contains(f.Caps.Writes, "ssh"), Direct: d.direct, Why: d.directReason(), SSHDown: d.sshDown, GNMIDown: d.gnmiDown,
 		Policy: native.Policy(policy), Left: d.leftDown(), Headroom: d.headroom.rows, HeadroomOf: d.headroom.of,
 	}
 	shared, err := plans.steps(inputOf(site, d.yang, config(s), desired), steps)

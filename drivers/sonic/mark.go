@@ -62,7 +62,7 @@ func (d *driver) hold(ctx context.Context, run string, away time.Duration) (note
 		other := mark.Parse([]byte(seen))
 		switch {
 		case seen == "" && try > 0:
-			return "cannot mark the switch, so a run on another machine does not notice this one: " + said(out), nil
+			return "cannot mark the switch, so a run on another machine does not notice this one: " + errorText(out), nil
 		case seen == "":
 			continue // it may have just been removed
 		case seen == text, run != "" && other.Run == run:

@@ -48,7 +48,7 @@ func (d *driver) models(ctx context.Context) (*yang.Models, error) {
 	case err != nil:
 		return nil, err
 	case out.Status != 0:
-		return nil, fmt.Errorf("%s cannot be read: %s", modelDir, said(out))
+		return nil, fmt.Errorf("%s cannot be read: %s", modelDir, errorText(out))
 	case len(out.Stdout) > maxArchive:
 		return nil, fmt.Errorf("%s is larger than %d MiB", modelDir, maxArchive>>20)
 	}

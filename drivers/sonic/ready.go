@@ -37,7 +37,7 @@ func (d *driver) keepUp(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return d.taken(ctx)
+	return d.awaitOrchagent(ctx)
 }
 
 // answersSSH reports whether there is an SSH session, and opens a new one if the last was lost.
@@ -92,8 +92,8 @@ func notReady(why string) error {
 // common/producerstatetable.cpp).
 var waiting = []string{"_PORT_TABLE", "_" + native.TGroup + "_TABLE"}
 
-// taken waits until orchagent has read everything that was sent to it.
-func (d *driver) taken(ctx context.Context) error {
+// awaitOrchagent waits until orchagent has read everything that was sent to it.
+func (d *driver) awaitOrchagent(ctx context.Context) error {
 	var left []string
 	done, err := d.poll(ctx, taken, func() (bool, error) {
 		tables, err := d.tables(ctx, "APPL_DB", waiting...)

@@ -59,7 +59,7 @@ func failure(cmd string, out ssh.Result) error {
 	if out.Status == 0 {
 		return nil
 	}
-	return fmt.Errorf("%q ended with status %d: %s", cmd, out.Status, said(out))
+	return fmt.Errorf("%q ended with status %d: %s", cmd, out.Status, errorText(out))
 }
 
 // exec runs one command on the switch. A non-zero exit status is not an error.
@@ -78,8 +78,8 @@ func (d *driver) exec(ctx context.Context, cmd string, stdin []byte) (ssh.Result
 	return out, nil
 }
 
-// said returns the error output of a command, or else its normal output.
-func said(out ssh.Result) string {
+// errorText returns the error output of a command, or else its normal output.
+func errorText(out ssh.Result) string {
 	text := strings.TrimSpace(string(out.Stderr))
 	if text == "" {
 		text = strings.TrimSpace(string(out.Stdout))

@@ -187,31 +187,31 @@ type holder struct {
 // derived from it.
 var attributes = [NumKinds]entry{
 	KindGlobalMap:       mapsOf("global_maps", func(h holder) *Opt[*Maps] { return &h.dev.GlobalMaps }, func(h, w holder) PrioritySet { return paused(h.dev, w.dev) }),
-	KindHeadroomModel:   of(OfDevice, "headroom_model", SourceAlpha, func(h holder, _ int) *Opt[HeadroomModel] { return &h.dev.HeadroomModel }, stringer).said("headroom model"),
-	KindWatchdogPoll:    of(OfDevice, "watchdog_poll", SourceWatchdogPoll, func(h holder, _ int) *Opt[time.Duration] { return &h.dev.WatchdogPoll }, stringer).said("PFC watchdog poll interval"),
+	KindHeadroomModel:   of(OfDevice, "headroom_model", SourceAlpha, func(h holder, _ int) *Opt[HeadroomModel] { return &h.dev.HeadroomModel }, stringer).withWords("headroom model"),
+	KindWatchdogPoll:    of(OfDevice, "watchdog_poll", SourceWatchdogPoll, func(h holder, _ int) *Opt[time.Duration] { return &h.dev.WatchdogPoll }, stringer).withWords("PFC watchdog poll interval"),
 	KindPort:            {name: "port", of: OfPort, source: SourcePort},
 	KindSpeed:           of(OfPort, "speed", SourceSpeed, func(h holder, _ int) *Opt[units.Rate] { return &h.port.Speed }, stringer),
 	KindBreakout:        of(OfPort, "breakout", SourceModel, func(h holder, _ int) *Opt[string] { return &h.port.Breakout }, quote),
-	KindLAG:             of(OfPort, "lag", SourceLAG, func(h holder, _ int) *Opt[string] { return &h.port.LAG }, quote).said("LAG"),
-	KindFEC:             of(OfPort, "fec", SourceFEC, func(h holder, _ int) *Opt[string] { return &h.port.FEC }, quote).said("FEC"),
-	KindMTU:             of(OfPort, "mtu", SourceMTU, func(h holder, _ int) *Opt[int] { return &h.port.MTU }, strconv.Itoa).atLeast(lossOfMTU).said("MTU"),
-	KindAdminUp:         of(OfPort, "admin_up", SourceAdminUp, func(h holder, _ int) *Opt[bool] { return &h.port.AdminUp }, strconv.FormatBool).said("admin up"),
+	KindLAG:             of(OfPort, "lag", SourceLAG, func(h holder, _ int) *Opt[string] { return &h.port.LAG }, quote).withWords("LAG"),
+	KindFEC:             of(OfPort, "fec", SourceFEC, func(h holder, _ int) *Opt[string] { return &h.port.FEC }, quote).withWords("FEC"),
+	KindMTU:             of(OfPort, "mtu", SourceMTU, func(h holder, _ int) *Opt[int] { return &h.port.MTU }, strconv.Itoa).atLeast(lossOfMTU).withWords("MTU"),
+	KindAdminUp:         of(OfPort, "admin_up", SourceAdminUp, func(h holder, _ int) *Opt[bool] { return &h.port.AdminUp }, strconv.FormatBool).withWords("admin up"),
 	KindCable:           of(OfPort, "cable", SourceCable, func(h holder, _ int) *Opt[units.Length] { return &h.port.Cable }, stringer),
 	KindTrust:           of(OfPort, "trust", SourceTrust, func(h holder, _ int) *Opt[Trust] { return &h.port.Trust }, func(t Trust) string { return string(t) }).atLeast(lossOfTrust),
 	KindMap:             mapsOf("maps", func(h holder) *Opt[*Maps] { return &h.port.Maps }, func(h, w holder) PrioritySet { return lossless(h.port, w.port) }),
-	KindPFC:             of(OfPort, "pfc", SourceLossless, func(h holder, _ int) *Opt[PrioritySet] { return &h.port.PFC }, stringer).atLeast(lossOfPFC).said("PFC priorities"),
-	KindPFCAsymmetric:   of(OfPort, "pfc_asymmetric", SourcePFCAsymmetric, func(h holder, _ int) *Opt[bool] { return &h.port.PFCAsymmetric }, strconv.FormatBool).said("asymmetric PFC"),
-	KindLinkPause:       of(OfPort, "link_pause", SourceLossless, func(h holder, _ int) *Opt[bool] { return &h.port.LinkPause }, strconv.FormatBool).said("link pause"),
-	KindQueueBuffer:     of(OfQueue, "buffer", SourceQueueClass, func(h holder, i int) *Opt[string] { return &h.port.Queues[i].Buffer }, quote).said("queue buffer"),
-	KindECN:             of(OfQueue, "ecn", SourceQueueECN, func(h holder, i int) *Opt[ECN] { return &h.port.Queues[i].ECN }, stringer, ECN.Same).atLeast(lossOfECN).said("ECN"),
-	KindScheduler:       of(OfQueue, "scheduler", SourceQueueBandwidth, func(h holder, i int) *Opt[Scheduler] { return &h.port.Queues[i].Scheduler }, stringer).said("bandwidth").by((*differ).scheduler),
-	KindGroupBuffer:     of(OfGroup, "buffer", SourceLossless, func(h holder, i int) *Opt[string] { return &h.port.Groups[i].Buffer }, quote).said("ingress buffer"),
-	KindDerivedFrom:     of(OfGroup, "derived_from", SourceCable, func(h holder, i int) *Opt[string] { return &h.port.Groups[i].DerivedFrom }, quote).said("headroom for"),
+	KindPFC:             of(OfPort, "pfc", SourceLossless, func(h holder, _ int) *Opt[PrioritySet] { return &h.port.PFC }, stringer).atLeast(lossOfPFC).withWords("PFC priorities"),
+	KindPFCAsymmetric:   of(OfPort, "pfc_asymmetric", SourcePFCAsymmetric, func(h holder, _ int) *Opt[bool] { return &h.port.PFCAsymmetric }, strconv.FormatBool).withWords("asymmetric PFC"),
+	KindLinkPause:       of(OfPort, "link_pause", SourceLossless, func(h holder, _ int) *Opt[bool] { return &h.port.LinkPause }, strconv.FormatBool).withWords("link pause"),
+	KindQueueBuffer:     of(OfQueue, "buffer", SourceQueueClass, func(h holder, i int) *Opt[string] { return &h.port.Queues[i].Buffer }, quote).withWords("queue buffer"),
+	KindECN:             of(OfQueue, "ecn", SourceQueueECN, func(h holder, i int) *Opt[ECN] { return &h.port.Queues[i].ECN }, stringer, ECN.Same).atLeast(lossOfECN).withWords("ECN"),
+	KindScheduler:       of(OfQueue, "scheduler", SourceQueueBandwidth, func(h holder, i int) *Opt[Scheduler] { return &h.port.Queues[i].Scheduler }, stringer).withWords("bandwidth").comparedBy((*differ).scheduler),
+	KindGroupBuffer:     of(OfGroup, "buffer", SourceLossless, func(h holder, i int) *Opt[string] { return &h.port.Groups[i].Buffer }, quote).withWords("ingress buffer"),
+	KindDerivedFrom:     of(OfGroup, "derived_from", SourceCable, func(h holder, i int) *Opt[string] { return &h.port.Groups[i].DerivedFrom }, quote).withWords("headroom for"),
 	KindHeadroom:        of(OfGroup, "headroom", SourceLossless, func(h holder, i int) *Opt[Headroom] { return &h.port.Groups[i].Headroom }, stringer),
 	KindLossless:        of(OfGroup, "lossless", SourceLossless, func(h holder, i int) *Opt[bool] { return &h.port.Groups[i].Lossless }, strconv.FormatBool),
-	KindIngressProfiles: of(OfPort, "ingress_profiles", SourceModel, func(h holder, _ int) *Opt[string] { return &h.port.IngressProfiles }, quote).said("ingress pools"),
-	KindEgressProfiles:  of(OfPort, "egress_profiles", SourceModel, func(h holder, _ int) *Opt[string] { return &h.port.EgressProfiles }, quote).said("egress pools"),
-	KindWatchdog:        of(OfPort, "watchdog", SourceWatchdog, func(h holder, _ int) *Opt[Watchdog] { return &h.port.Watchdog }, stringer).said("PFC watchdog"),
+	KindIngressProfiles: of(OfPort, "ingress_profiles", SourceModel, func(h holder, _ int) *Opt[string] { return &h.port.IngressProfiles }, quote).withWords("ingress pools"),
+	KindEgressProfiles:  of(OfPort, "egress_profiles", SourceModel, func(h holder, _ int) *Opt[string] { return &h.port.EgressProfiles }, quote).withWords("egress pools"),
+	KindWatchdog:        of(OfPort, "watchdog", SourceWatchdog, func(h holder, _ int) *Opt[Watchdog] { return &h.port.Watchdog }, stringer).withWords("PFC watchdog"),
 	KindMapBinding:      {name: "maps.binding", of: OfPort, source: SourceClasses, words: "own maps"},
 	KindQueueBinding:    {name: "binding", of: OfQueue, source: SourceQueueClass, words: "queue rows"},
 	KindGroupBinding:    {name: "binding", of: OfGroup, source: SourceLossless, words: "priority group rows"},
@@ -223,14 +223,14 @@ func (e entry) atLeast(least func(d *differ, have, want *Port, i int) Impact) en
 	return e
 }
 
-// by replaces the comparison of the attribute. compare receives the usual comparison as usual.
-func (e entry) by(compare func(d *differ, i int, usual func(*differ, int))) entry {
+// comparedBy replaces the comparison of the attribute. compare receives the usual comparison as usual.
+func (e entry) comparedBy(compare func(d *differ, i int, usual func(*differ, int))) entry {
 	usual := e.diff
 	e.diff = func(d *differ, i int) { compare(d, i, usual) }
 	return e
 }
 
-func (e entry) said(words string) entry {
+func (e entry) withWords(words string) entry {
 	e.words = words
 	return e
 }

@@ -30,7 +30,7 @@ func lossOfPFC(_ *differ, have, want *Port, _ int) Impact {
 }
 
 func lossOfECN(d *differ, have, want *Port, i int) Impact {
-	return lossIf(unmarks(have.Queues[i].ECN.V, want.Queues[i].ECN.V) &&
+	return lossIf(stopsMarking(have.Queues[i].ECN.V, want.Queues[i].ECN.V) &&
 		feeds(i, lossless(have, want), d.running.MapsOf(d.name), d.desired.MapsOf(d.name)))
 }
 
@@ -43,8 +43,8 @@ func lossIf(condition bool) Impact {
 	return ImpactNone
 }
 
-// unmarks reports whether a queue stops ECN marking or begins to drop packets at random.
-func unmarks(have, want ECN) bool {
+// stopsMarking reports whether a queue stops ECN marking or begins to drop packets at random.
+func stopsMarking(have, want ECN) bool {
 	return have.Enabled && !want.Enabled || want.Drops && !have.Drops
 }
 

@@ -17,7 +17,7 @@ import (
 func Account(c *Config) []render.Line {
 	a := &accountant{c: c, v: newView(c), at: map[*source][]Path{}, users: map[string]map[string][]string{}}
 	a.walk(c.Tree, nil)
-	a.whole = a.v.some(a.v.ports)
+	a.whole = a.v.normalizedPorts(a.v.ports)
 	var out []render.Line
 	for _, s := range c.sources {
 		if l := a.line(s); l.Fate != "" {
@@ -198,7 +198,7 @@ func (a *accountant) without(paths []Path, ports []string) map[string]*qos.Port 
 			delete(up.Sub, p[i-1])
 		}
 	}
-	out := a.v.without().some(ports)
+	out := a.v.without().normalizedPorts(ports)
 	for _, h := range slices.Backward(gone) {
 		h.parent.add(h.key, h.node)
 	}
@@ -293,7 +293,7 @@ func (a *accountant) idle(p Path) (render.Fate, string) {
 		}
 	case p[0] == "qos" && p[1] == famRemark && !a.v.rewrites:
 		return render.Inert, "no profile rewrites marks"
-	case p[0] == "qos" && p[1] == famPFC && a.v.pfc(p[2]).both() == 0:
+	case p[0] == "qos" && p[1] == famPFC && a.v.pfc(p[2]).pausedBothWays() == 0:
 		return render.Inert, "the profile pauses no priority in both directions"
 	case p[0] == "qos" && p[1] == "roce" && a.v.preset == nil:
 		return render.Inert, "the preset is off"

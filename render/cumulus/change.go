@@ -82,12 +82,12 @@ func ChangeWithin(have *Config, desired *qos.Device, kept Shared) Edit {
 			break
 		}
 	}
-	return spare(e, have, want)
+	return dropNeedlessQueueEntries(e, have, want)
 }
 
-// spare removes from an edit the entries of the priority-to-traffic-class map that make no
+// dropNeedlessQueueEntries removes from an edit the entries of the priority-to-traffic-class map that make no
 // difference once the ports classify as desired.
-func spare(e Edit, have *Config, want *qos.Device) Edit {
+func dropNeedlessQueueEntries(e Edit, have *Config, want *qos.Device) Edit {
 	left := func(e Edit) int {
 		after, _ := Decode(e.Apply(have))
 		return len(qos.Diff(after, want))
@@ -574,7 +574,7 @@ func (p *planner) bind(family string, of part, profile string, g *group, bound m
 			continue
 		}
 		on := p.v.binds(port)
-		if on != port && !p.whole(on) {
+		if on != port && !p.allMembersManaged(on) {
 			continue // a bond member outside the intent would change as well
 		}
 		if !bound[on] {
@@ -584,8 +584,8 @@ func (p *planner) bind(family string, of part, profile string, g *group, bound m
 	}
 }
 
-// whole reports whether all members of a bond may change.
-func (p *planner) whole(bond string) bool {
+// allMembersManaged reports whether all members of a bond may change.
+func (p *planner) allMembersManaged(bond string) bool {
 	for _, m := range p.v.ifs.At(bond, "bond", "member").Keys() {
 		if p.want.Ports[m] == nil && !p.want.OwnsGlobals {
 			return false

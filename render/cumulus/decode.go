@@ -47,7 +47,7 @@ const (
 func Decode(c *Config) (*qos.Device, []Unknown) {
 	v := newView(c)
 	d := v.device()
-	return d, v.left()
+	return d, v.unmodelled()
 }
 
 // view is a configuration being decoded.
@@ -149,7 +149,7 @@ func (v *view) device() *qos.Device {
 	d.Platform = qos.Platform{OS: "cumulus", Release: v.c.Release.String(), Model: v.c.Model}
 	poll, _ := v.timers()
 	d.WatchdogPoll = qos.Of(poll)
-	d.Ports = v.some(v.ports)
+	d.Ports = v.normalizedPorts(v.ports)
 	d.Shares = v.shares()
 	return d
 }
@@ -168,8 +168,8 @@ func (v *view) shares() map[string]qos.Share {
 	return out
 }
 
-// some returns ports in normalized form, for comparison.
-func (v *view) some(names []string) map[string]*qos.Port {
+// normalizedPorts returns ports in normalized form, for comparison.
+func (v *view) normalizedPorts(names []string) map[string]*qos.Port {
 	d := &qos.Device{Ports: make(map[string]*qos.Port, len(names))}
 	poll, robustness := v.timers()
 	for _, name := range names {
@@ -205,7 +205,7 @@ func (v *view) port(name string, poll time.Duration, robustness int) *qos.Port {
 	p.Trust = qos.Of(m.trust)
 	pfc := v.pfc(v.profile(name, famPFC))
 	p.Maps = qos.Of(v.mapsOf(name, m, pfc.priorities))
-	p.PFC = qos.Of(pfc.both())
+	p.PFC = qos.Of(pfc.pausedBothWays())
 	p.Cable = pfc.cable
 	for _, n := range pfc.priorities.List() {
 		p.Groups[n].Lossless = qos.Of(p.PFC.V.Has(n) && v.losslessPool() != "")
@@ -367,8 +367,8 @@ type pauses struct {
 	cable      qos.Opt[units.Length]
 }
 
-// both returns the priorities that are paused in both directions.
-func (p *pauses) both() qos.PrioritySet {
+// pausedBothWays returns the priorities that are paused in both directions.
+func (p *pauses) pausedBothWays() qos.PrioritySet {
 	if p.tx && p.rx {
 		return p.priorities
 	}
@@ -582,8 +582,8 @@ func (v *view) timers() (poll time.Duration, robustness int) {
 	return poll, robustness
 }
 
-// left returns the values that the model cannot represent, in natural order.
-func (v *view) left() []Unknown {
+// unmodelled returns the values that the model cannot represent, in natural order.
+func (v *view) unmodelled() []Unknown {
 	var out []Unknown
 	if p := v.preset; p != nil {
 		u := Unknown{Path: "qos roce", Text: p.Mode, Why: "the RoCE preset, read as NVIDIA documents it; the switch chooses its own thresholds and pools on each ASIC"}

@@ -164,7 +164,7 @@ func (b *playbook) lines(n *yaml.Node, t task, commands func(line string) [][]st
 	for line := range strings.Lines(n.Value) {
 		for _, words := range commands(line) {
 			if decides(words[1:]) {
-				if err := b.take(no, t); err != nil {
+				if err := b.noteQoSTask(no, t); err != nil {
 					return err
 				}
 			}
@@ -178,8 +178,8 @@ func (b *playbook) lines(n *yaml.Node, t task, commands func(line string) [][]st
 	return nil
 }
 
-// take records that a task, at a line, affects QoS.
-func (b *playbook) take(no int, t task) error {
+// noteQoSTask records that a task, at a line, affects QoS.
+func (b *playbook) noteQoSTask(no int, t task) error {
 	switch {
 	case t.when:
 		return unread(fmt.Errorf("line %d: only Ansible can evaluate its condition", no))
@@ -216,7 +216,7 @@ func (b *playbook) check(n *yaml.Node, at Path, t task) error {
 		case v.Kind == yaml.Null && to[0] == "qos":
 			return unread(fmt.Errorf("line %d: %s has no value, which NVUE may take as set or as unset", pair.Key.Line, to))
 		case v.Kind != yaml.Map:
-			if err := b.take(pair.Key.Line, t); err != nil {
+			if err := b.noteQoSTask(pair.Key.Line, t); err != nil {
 				return err
 			}
 		}

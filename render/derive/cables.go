@@ -78,7 +78,7 @@ func (d *deriver) speedOf(l *link) {
 	case y > 0:
 		x = min(x, y)
 	}
-	x = l.unread(x, d)
+	x = l.speedWithGuess(x, d)
 	if intent.IsSpeed(x) {
 		l.speed = x
 	}

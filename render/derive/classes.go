@@ -115,7 +115,7 @@ func (d *deriver) leaveOthers(usual tables) (used qos.PrioritySet) {
 			return other
 		})
 		if len(odd) > 0 {
-			d.leave(s.Name, odd, "%s differently from the intent, which has one map for all ports", words.Plural(len(odd), "port classifies", "ports classify"))
+			d.noteLeftOut(s.Name, odd, "%s differently from the intent, which has one map for all ports", words.Plural(len(odd), "port classifies", "ports classify"))
 		}
 	}
 	return used

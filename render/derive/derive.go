@@ -281,12 +281,12 @@ func (d *deriver) box(s Switch) *box {
 		}
 	}
 	if len(odd) > 0 {
-		d.leave(s.Name, odd, "not valid as names of ports in an intent")
+		d.noteLeftOut(s.Name, odd, "not valid as names of ports in an intent")
 	}
 	s.Running = &run
 	for _, t := range []*string{&s.Model, &s.Release} {
 		if *t != "" && !modelText.MatchString(*t) {
-			d.leave(s.Name, nil, "%.80q is not valid as a model or release in an intent", *t)
+			d.noteLeftOut(s.Name, nil, "%.80q is not valid as a model or release in an intent", *t)
 			*t = ""
 		}
 	}
@@ -309,7 +309,7 @@ func (d *deriver) assume(where, format string, a ...any) {
 // remark is a note about ports of a device.
 type remark struct{ device, ports, what string }
 
-func (d *deriver) leave(device string, ports []string, format string, a ...any) {
+func (d *deriver) noteLeftOut(device string, ports []string, format string, a ...any) {
 	d.remarks = append(d.remarks, remark{device, shown(ports), fmt.Sprintf(format, a...)})
 }
 

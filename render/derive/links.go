@@ -82,11 +82,11 @@ type finder struct {
 func (d *deriver) findLinks() {
 	f := &finder{deriver: d, ends: map[intent.Endpoint]*link{}, names: map[string]*box{}, domains: map[string]string{}, guessed: map[string]bool{}}
 	for _, s := range d.switches {
-		f.call(s.Name, s)
+		f.addSwitchName(s.Name, s)
 	}
 	for _, s := range d.switches {
 		if f.names[strings.ToLower(s.Running.Name)] == nil {
-			f.call(s.Running.Name, s)
+			f.addSwitchName(s.Running.Name, s)
 		}
 	}
 	for _, c := range d.in.Cables {
@@ -101,7 +101,7 @@ func (d *deriver) findLinks() {
 		}
 	}
 	for _, n := range natural.Keys(d.outside) {
-		d.leave(n, natural.Keys(d.outside[n]), "joined to a switch that is not among those read: no link is written")
+		d.noteLeftOut(n, natural.Keys(d.outside[n]), "joined to a switch that is not among those read: no link is written")
 	}
 	d.roleOf()
 	for _, l := range d.links {
@@ -114,8 +114,8 @@ func (d *deriver) findLinks() {
 	})
 }
 
-// call records a name of a switch, with and without its domain.
-func (f *finder) call(name string, s *box) {
+// addSwitchName records a name of a switch, with and without its domain.
+func (f *finder) addSwitchName(name string, s *box) {
 	for _, n := range []string{name, short(name)} {
 		key := strings.ToLower(n)
 		if n == "" {
@@ -153,7 +153,7 @@ func (f *finder) cable(c Cable) {
 					f.noPort(s, e.given.Port, c)
 					return
 				}
-				f.leave(s.Name, []string{e.given.Port}, "the topology names the port, and the switch has none of that name")
+				f.noteLeftOut(s.Name, []string{e.given.Port}, "the topology names the port, and the switch has none of that name")
 				return
 			}
 		}
@@ -176,7 +176,7 @@ func (f *finder) cable(c Cable) {
 	if c.LLDP != "" {
 		source = lldp
 	}
-	f.join(l, source)
+	f.addLink(l, source)
 }
 
 // endOf returns the endpoint on a switch; nil for a host or an unknown port.
@@ -246,13 +246,13 @@ func (f *finder) neighbors(s *box, name string) {
 		}
 		q := portOf(t, n.Port)
 		if q == "" {
-			q = f.back(t, s, name)
+			q = f.reverseNeighborPort(t, s, name)
 		}
 		if q == "" {
-			f.leave(at.Device, []string{at.Port}, "LLDP sees %s %q there, and %s has no port of that name", t.Name, n.Port, t.Name)
+			f.noteLeftOut(at.Device, []string{at.Port}, "LLDP sees %s %q there, and %s has no port of that name", t.Name, n.Port, t.Name)
 			return
 		}
-		f.join(&link{a: at, b: intent.Endpoint{Device: t.Name, Port: q}}, lldp)
+		f.addLink(&link{a: at, b: intent.Endpoint{Device: t.Name, Port: q}}, lldp)
 		return
 	}
 	for _, n := range list {
@@ -260,7 +260,7 @@ func (f *finder) neighbors(s *box, name string) {
 			continue
 		}
 		if b := f.hostEnd(n.Device, n.Port, at); b != nil {
-			f.join(&link{a: at, b: *b}, lldp)
+			f.addLink(&link{a: at, b: *b}, lldp)
 		}
 		return
 	}
@@ -276,8 +276,8 @@ func b2i(b bool) int {
 // maxBack limits the number of ports to search for the other end; no switch has more.
 const maxBack = 4096
 
-// back returns the port of t whose own LLDP sees port name of s; "" if there is none.
-func (f *finder) back(t, s *box, name string) string {
+// reverseNeighborPort returns the port of t whose own LLDP sees port name of s; "" if there is none.
+func (f *finder) reverseNeighborPort(t, s *box, name string) string {
 	if len(t.Neighbors) > maxBack {
 		return ""
 	}
@@ -309,7 +309,7 @@ func (f *finder) hostEnd(device, port string, at intent.Endpoint) *intent.Endpoi
 			s = fit(device, 63)
 		}
 		if !hostName.MatchString(s) {
-			f.leave(at.Device, []string{at.Port}, "the device at the other end has no name that an intent can have: %q", device)
+			f.noteLeftOut(at.Device, []string{at.Port}, "the device at the other end has no name that an intent can have: %q", device)
 			return nil
 		}
 		f.domains[s] = device
@@ -336,8 +336,8 @@ func (f *finder) hostEnd(device, port string, at intent.Endpoint) *intent.Endpoi
 // lldp is the source of links that switches see.
 const lldp = "LLDP"
 
-// join adds a link unless one of its ends already has another link.
-func (f *finder) join(l *link, source string) {
+// addLink adds a link unless one of its ends already has another link.
+func (f *finder) addLink(l *link, source string) {
 	if f.byName[l.a.Device] == nil {
 		l.a, l.b = l.b, l.a
 	}
@@ -357,7 +357,7 @@ func (f *finder) join(l *link, source string) {
 		case l.source != "":
 			f.contradict(Contradiction{Where: e.String(), Recorded: fmt.Sprintf("%s and %s", a, b), Place: l.source, Found: fmt.Sprintf("%s and %s", have.a, have.b), Source: "a link that is stated", Intent: fmt.Sprintf("%s and %s", have.a, have.b)})
 		default:
-			f.leave(e.Device, []string{e.Port}, "%s also links %s and %s; the link between %s and %s is used", source, a, b, have.a, have.b)
+			f.noteLeftOut(e.Device, []string{e.Port}, "%s also links %s and %s; the link between %s and %s is used", source, a, b, have.a, have.b)
 		}
 		return
 	}
@@ -401,7 +401,7 @@ func (f *finder) contradicted(s *box, at intent.Endpoint, l *link) {
 	if other != "" && l.source != "" {
 		f.dispute(l, at, lldp+" of "+s.Name, other)
 	} else if other != "" {
-		f.leave(at.Device, []string{at.Port}, "LLDP shows %q there; the link between %s and %s is used", other, l.a, l.b)
+		f.noteLeftOut(at.Device, []string{at.Port}, "LLDP shows %q there; the link between %s and %s is used", other, l.a, l.b)
 	}
 }
 

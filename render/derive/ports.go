@@ -101,7 +101,7 @@ func (d *deriver) choosePorts() {
 		return true
 	})
 	for _, n := range natural.Keys(idle) {
-		d.leave(n, idle[n], "%s without QoS at either end", words.Count(len(idle[n]), "link"))
+		d.noteLeftOut(n, idle[n], "%s without QoS at either end", words.Count(len(idle[n]), "link"))
 	}
 	ends := map[intent.Endpoint]*link{}
 	for _, l := range d.links {
@@ -121,7 +121,7 @@ func (d *deriver) choosePorts() {
 			}
 		}
 		if len(out) > 0 {
-			d.leave(s.Name, out, "%s no known neighbour", words.Plural(len(out), "port carries QoS but has", "ports carry QoS but have"))
+			d.noteLeftOut(s.Name, out, "%s no known neighbour", words.Plural(len(out), "port carries QoS but has", "ports carry QoS but have"))
 		}
 	}
 	d.dropHosts(ends)
@@ -148,9 +148,9 @@ func (d *deriver) remarkEmpty() {
 		switch {
 		case len(s.names) > 0:
 		case s.Planned:
-			d.leave(s.Name, nil, "no cable connects it to a device in the intent")
+			d.noteLeftOut(s.Name, nil, "no cable connects it to a device in the intent")
 		default:
-			d.leave(s.Name, nil, "the intent manages none of its %s: no QoS was found, and no link to a port that has some", words.Count(len(s.Running.Ports), "port"))
+			d.noteLeftOut(s.Name, nil, "the intent manages none of its %s: no QoS was found, and no link to a port that has some", words.Count(len(s.Running.Ports), "port"))
 		}
 	}
 }

@@ -129,9 +129,9 @@ func (d *deriver) compareRecord(l *link) {
 	}
 }
 
-// unread returns the speed of a link, including the inventory's guess if no switch with a known
+// speedWithGuess returns the speed of a link, including the inventory's guess if no switch with a known
 // speed was read.
-func (l *link) unread(speed units.Rate, d *deriver) units.Rate {
+func (l *link) speedWithGuess(speed units.Rate, d *deriver) units.Rate {
 	if l.likely == 0 {
 		return speed
 	}

@@ -458,7 +458,7 @@ func (d *deriver) remarkKept() {
 			}
 		}
 		for k, names := range ports.All() {
-			d.leave(s.Name, names, "the ECN of class %s is %s, which no intent can state; ecn: keep leaves it as it is", k.class, k.curve)
+			d.noteLeftOut(s.Name, names, "the ECN of class %s is %s, which no intent can state; ecn: keep leaves it as it is", k.class, k.curve)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func (a *accountant) groups() {
 			g = a.groupOf(s)
 			by[id.String()] = g
 			a.every = append(a.every, g)
-			for _, on := range []string{sectionProfile + s.carries(), sectionInterface + a.r.effective(s).lag} {
+			for _, on := range []string{sectionProfile + s.profileName(), sectionInterface + a.r.effective(s).lag} {
 				a.alike[on] = append(a.alike[on], g)
 			}
 		}
@@ -119,7 +119,7 @@ func (a *accountant) block(l *Line) {
 		a.all(l, "", func(*Line) (render.Fate, string) { return render.Unknown, whyBuffers })
 	case concerns(text):
 		a.line(a.r.global, "", l)
-		a.lost(l)
+		a.addNotUnderstood(l)
 	default:
 		// Marking and policing of the switch's own packets is outside every intent.
 		a.all(l, "", func(l *Line) (render.Fate, string) {
@@ -174,13 +174,13 @@ func (a *accountant) below(s *section, queue string, header *Line) {
 			a.below(s, "", l)
 		case concerns(l.Text):
 			a.line(s, queue, l)
-			a.lost(l)
+			a.addNotUnderstood(l)
 		}
 	}
 }
 
-// lost accounts for lines below a line that opens no block.
-func (a *accountant) lost(header *Line) {
+// addNotUnderstood accounts for lines below a line that opens no block.
+func (a *accountant) addNotUnderstood(header *Line) {
 	for _, l := range header.Sub {
 		a.all(l, canonical(header.Text), func(*Line) (render.Fate, string) { return render.Unknown, whyUnknown })
 	}
@@ -298,7 +298,7 @@ func (a *accountant) effect(s *section, queue string, l *Line, h hit, where stri
 		}
 	}
 	if !h.list {
-		a.moved(out, l, concerned, &without)
+		a.addChangesWithout(out, l, concerned, &without)
 	}
 	if pause := h.key == keySend || h.key == keyReceive; pause && strings.HasSuffix(h.text, " on") {
 		// Either of the two lines is enough for link pause.
@@ -321,8 +321,8 @@ func (a *accountant) effect(s *section, queue string, l *Line, h hit, where stri
 // line sets. With few exceptions a line sets the same attributes on all of them.
 const mostCompared = 8
 
-// moved adds the attributes and ports that change when a line is left out.
-func (a *accountant) moved(out *render.Line, l *Line, concerned []*group, without *globals) {
+// addChangesWithout adds the attributes and ports that change when a line is left out.
+func (a *accountant) addChangesWithout(out *render.Line, l *Line, concerned []*group, without *globals) {
 	known := map[qos.Attr]bool{}
 	device := len(out.Attrs) > 0
 	compared := 0

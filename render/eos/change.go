@@ -105,7 +105,7 @@ func (p *planner) plan() Edit {
 	e, after := base, read(base.Apply(p.have))
 	g := after.globals()
 	for round := range maxRounds {
-		if !p.touch(after, round == maxRounds-1) {
+		if !p.addDifferingPorts(after, round == maxRounds-1) {
 			break
 		}
 		e = append(slices.Clip(base), p.profiles(&g)...)
@@ -121,7 +121,7 @@ func (p *planner) keeps(name string, port *qos.Port) Edit {
 	if own == nil {
 		return nil
 	}
-	profile := p.r.profile(own.carries())
+	profile := p.r.profile(own.profileName())
 	if profile == nil {
 		return nil
 	}
@@ -143,9 +143,9 @@ func (p *planner) keeps(name string, port *qos.Port) Edit {
 	return slices.DeleteFunc(e, func(s lines.Setting) bool { return !curve[s.Block] })
 }
 
-// touch adds the ports that still differ from desired after an edit in what a profile sets, or
+// addDifferingPorts adds the ports that still differ from desired after an edit in what a profile sets, or
 // all ports, and reports whether any was new.
-func (p *planner) touch(after *reading, all bool) bool {
+func (p *planner) addDifferingPorts(after *reading, all bool) bool {
 	more := false
 	add := func(name string) {
 		more = more || !p.touched[name]
@@ -339,12 +339,12 @@ func (p *planner) staying() map[string]bool {
 	shapes := map[string]shapedBy{}
 	mixed := map[string]bool{"": true}
 	for _, s := range p.r.order {
-		if name := s.carries(); s.at == inInterface && p.d.Ports[s.port()] == nil {
+		if name := s.profileName(); s.at == inInterface && p.d.Ports[s.port()] == nil {
 			mixed[name] = mixed[name] || !p.d.OwnsGlobals
 		}
 	}
 	for n := range p.d.Ports {
-		name, shape := p.r.sections[sectionInterface+n].carries(), of(n)
+		name, shape := p.r.sections[sectionInterface+n].profileName(), of(n)
 		if was, ok := profile[shape]; ok && was != name {
 			mixed[was], mixed[name] = true, true
 		}
@@ -355,7 +355,7 @@ func (p *planner) staying() map[string]bool {
 	}
 	out := map[string]bool{}
 	for n := range p.d.Ports {
-		if name := p.r.sections[sectionInterface+n].carries(); !mixed[name] && p.r.profile(name) != nil {
+		if name := p.r.sections[sectionInterface+n].profileName(); !mixed[name] && p.r.profile(name) != nil {
 			out[n] = true
 		}
 	}
@@ -387,7 +387,7 @@ func (p *planner) name(of map[string]shape, stays map[string]bool) map[string]st
 			taken[name] = true
 			continue
 		}
-		carried := s.carries()
+		carried := s.profileName()
 		if carried == "" {
 			continue
 		}
@@ -402,7 +402,7 @@ func (p *planner) name(of map[string]shape, stays map[string]bool) map[string]st
 			pinned[carried] = !p.d.OwnsGlobals
 			continue
 		}
-		if !isOwn(carried) && !stays[s.port()] && !p.says(carried, shape) {
+		if !isOwn(carried) && !stays[s.port()] && !p.setsOnly(carried, shape) {
 			continue // other ports would get the lines of the profile that the shape does not cover
 		}
 		if votes[carried] == nil {
@@ -416,7 +416,7 @@ func (p *planner) name(of map[string]shape, stays map[string]bool) map[string]st
 			return cmp.Or(votes[name][b]-votes[name][a], strings.Compare(a, b))
 		})
 		for _, text := range shapes {
-			if names[text] == "" && (!pinned[name] || p.holds(name, text, of)) {
+			if names[text] == "" && (!pinned[name] || p.alreadySets(name, text, of)) {
 				names[text] = name
 				break
 			}
@@ -432,8 +432,8 @@ func (p *planner) name(of map[string]shape, stays map[string]bool) map[string]st
 	return names
 }
 
-// says reports whether a profile sets nothing beyond what a shape covers.
-func (p *planner) says(name string, s shape) bool {
+// setsOnly reports whether a profile sets nothing beyond what a shape covers.
+func (p *planner) setsOnly(name string, s shape) bool {
 	of := map[spot]bool{}
 	for _, want := range s.settings {
 		of[spot{want.Block, want.Key}] = true
@@ -441,8 +441,8 @@ func (p *planner) says(name string, s shape) bool {
 	return !slices.ContainsFunc(p.r.profile(name).held, func(h held) bool { return !h.inert && !of[h.spot] })
 }
 
-// holds reports whether a profile already sets what a shape requires.
-func (p *planner) holds(name, text string, of map[string]shape) bool {
+// alreadySets reports whether a profile already sets what a shape requires.
+func (p *planner) alreadySets(name, text string, of map[string]shape) bool {
 	for _, s := range of {
 		if s.text == text {
 			return len(p.edit(name, s)) == 0
@@ -525,7 +525,7 @@ func (p *planner) tidy(e Edit, after *reading) Edit {
 	carried := map[string]bool{}
 	for _, s := range after.order {
 		if s.at == inInterface {
-			carried[s.carries()] = true
+			carried[s.profileName()] = true
 		}
 	}
 	gone := map[string]bool{}

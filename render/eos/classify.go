@@ -48,7 +48,7 @@ func policyBlocks(c *Config) map[string][]*Line {
 // policyOf returns the line that attaches an input policy to an interface, and the section that
 // holds it: the interface or its profile.
 func (r *reading) policyOf(s *section) (*section, *held) {
-	for _, from := range []*section{s, r.profile(s.carries())} {
+	for _, from := range []*section{s, r.profile(s.profileName())} {
 		if from != nil && from.value("", keyPolicy) != "" {
 			return from, from.get("", keyPolicy)
 		}

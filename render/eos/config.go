@@ -32,7 +32,7 @@ func Parse(text []byte) (*Config, error) {
 	if err := lines.Each(text, p.line); err != nil {
 		return nil, err
 	}
-	spell(p.cfg)
+	expandHeaders(p.cfg)
 	return p.cfg, nil
 }
 

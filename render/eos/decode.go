@@ -54,10 +54,10 @@ func (r *reading) decode() *qos.Device {
 			r.classify(s, nil, &g)
 			continue
 		}
-		if name := s.carries(); name != "" && r.profile(name) == nil {
+		if name := s.profileName(); name != "" && r.profile(name) == nil {
 			r.report(s, s.get("", keyProfile).line, "there is no such profile, so the line does nothing")
 		}
-		r.doubt(s)
+		r.reportDoubtfulUnsets(s)
 		p := g.port(r.effective(s))
 		r.classify(s, p, &g)
 		d.Ports[s.port()] = p

@@ -41,7 +41,7 @@ func Digest(c *Config, desired *qos.Device) string {
 			continue
 		}
 		write(s)
-		if p := s.carries(); p != "" && !seen[p] {
+		if p := s.profileName(); p != "" && !seen[p] {
 			seen[p] = true
 			if r.profile(p) == nil {
 				h.Write([]byte("no profile " + p + "\n"))

@@ -29,7 +29,7 @@ func (a *accountant) idle(s *section, queue string, h hit, concerned []*group) (
 		return render.Inert, "the port is switched, and has the MTU of l2 mtu", ""
 	case h.key == keyL2MTU && p.routed:
 		return render.Inert, "the port is routed, and has the MTU of mtu", ""
-	case h.key == keyProfile && a.r.profile(s.carries()) != nil && len(a.r.profile(s.carries()).held) == 0:
+	case h.key == keyProfile && a.r.profile(s.profileName()) != nil && len(a.r.profile(s.profileName()).held) == 0:
 		return render.Inert, "the profile is empty", ""
 	case h.key == keyDogAction && a.globals.override:
 		return render.Inert, "the switch overrides the action of its ports", ""
@@ -54,7 +54,7 @@ func (a *accountant) idle(s *section, queue string, h hit, concerned []*group) (
 // unnamed says that no interface uses a profile, or only one that is not an Ethernet port.
 func (a *accountant) unnamed(profile string) string {
 	for _, s := range a.r.order {
-		if s.at == inInterface && s.carries() == profile {
+		if s.at == inInterface && s.profileName() == profile {
 			return "only " + s.port() + " names the profile; whether the members of a port channel get it is not documented"
 		}
 	}

@@ -13,7 +13,7 @@ func Losses(e Edit, have *Config) []lines.Loss {
 	moves := map[lines.Move][]string{} // ports of each move
 	for _, s := range e {
 		if old := before.sections[s.Section]; s.Key == keyProfile && old != nil && old.at == inInterface {
-			m := lines.Move{From: sectionProfile + old.carries(), To: sectionProfile + after.sections[s.Section].carries()}
+			m := lines.Move{From: sectionProfile + old.profileName(), To: sectionProfile + after.sections[s.Section].profileName()}
 			moves[m] = append(moves[m], old.port())
 		}
 	}

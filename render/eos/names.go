@@ -13,10 +13,10 @@ const maxNames = 16 << 10
 // kinds lists the interface types that people abbreviate.
 var kinds = []string{"Ethernet", "Port-Channel"}
 
-// spell expands interface headers as people type them, "interface Et1/1" and "interface
+// expandHeaders expands interface headers as people type them, "interface Et1/1" and "interface
 // Ethernet1-4,7", into one header per port. The ports share the lines. A switch prints neither
 // form.
-func spell(c *Config) {
+func expandHeaders(c *Config) {
 	var out []*Line
 	room := maxNames
 	for i, l := range c.Lines {

@@ -167,7 +167,7 @@ func (r *reading) lines(s *section, queue string, ls []*Line) {
 		// not configuration.
 		h.inert = h.inert || all && h.text == r.usual(s, h)
 		if !h.inert && h.text != h.about.usual {
-			r.judge(s, h)
+			r.reportUnmodelled(s, h)
 		}
 	}
 }
@@ -213,8 +213,8 @@ func (r *reading) usual(s *section, h *held) string {
 	return h.about.usual
 }
 
-// judge reports a line that the model cannot represent.
-func (r *reading) judge(s *section, h *held) {
+// reportUnmodelled reports a line that the model cannot represent.
+func (r *reading) reportUnmodelled(s *section, h *held) {
 	switch {
 	case h.why != "" && h.key != keyPolicy: // see [reading.classify] for policies
 		r.report(s, h.line, h.why)
@@ -229,11 +229,11 @@ func (r *reading) judge(s *section, h *held) {
 	}
 }
 
-// doubt reports interface lines that unset something that the profile configures. "show
+// reportDoubtfulUnsets reports interface lines that unset something that the profile configures. "show
 // running-config all" prints such lines for everything, including all eight priorities;
 // otherwise someone configured them.
-func (r *reading) doubt(s *section) {
-	p := r.profile(s.carries())
+func (r *reading) reportDoubtfulUnsets(s *section) {
+	p := r.profile(s.profileName())
 	if p == nil {
 		return
 	}
@@ -287,8 +287,8 @@ func (s *section) value(q, key string) string {
 
 func (s *section) port() string { return strings.TrimPrefix(s.name, sectionInterface) }
 
-// carries returns the name of the profile that an interface uses.
-func (s *section) carries() string {
+// profileName returns the name of the profile that an interface uses.
+func (s *section) profileName() string {
 	if s == nil {
 		return ""
 	}
@@ -359,7 +359,7 @@ func (r *reading) effective(s *section) portState {
 	st := &r.state
 	*st = state{port: portState{routed: r.ports.routed}}
 	if named := s.get("", keyProfile); named != nil && named.line != r.without {
-		r.profile(s.carries()).apply(st, r.without)
+		r.profile(s.profileName()).apply(st, r.without)
 	}
 	s.apply(st, r.without)
 	p := st.port

@@ -46,7 +46,7 @@ func (b *builder) classify(d *device) {
 	d.model = cmp.Or(d.typ.Model, d.typ.title())
 	roles := []string{d.role.Slug, d.role.title()}
 	platforms := []string{d.platform.Slug, d.platform.title(), d.platform.Driver, d.driver}
-	to, mapped := look(b.mapping.roles, roles...)
+	to, mapped := translate(b.mapping.roles, roles...)
 	d.roleName = cmp.Or(to, d.role.Slug)
 	if !roleText.MatchString(d.roleName) {
 		d.roleName = ""
@@ -63,7 +63,7 @@ func (b *builder) classify(d *device) {
 		return
 	}
 	platform := func() string {
-		if to, ok := look(b.mapping.platforms, platforms...); ok {
+		if to, ok := translate(b.mapping.platforms, platforms...); ok {
 			return to
 		}
 		for _, os := range intent.Systems() {
@@ -130,7 +130,7 @@ func (b *builder) systemOfModel(d *device) (found string) {
 // digits, such as DellEMC-Z9332f-O32 for PowerSwitch Z9332F-ON if there were no other.
 func (b *builder) findModel(d *device) {
 	given := d.model
-	if to, ok := look(b.mapping.models, d.typ.Model, d.typ.Slug, d.typ.PartNumber, given); ok {
+	if to, ok := translate(b.mapping.models, d.typ.Model, d.typ.Slug, d.typ.PartNumber, given); ok {
 		d.model = to
 		if _, ok := catalog.ModelOf(d.switchOS, to); !ok {
 			tip := ""

@@ -96,8 +96,8 @@ func fold(s string) string {
 	return dashes.Replace(strings.ToLower(strings.TrimSpace(s)))
 }
 
-// look returns the translation of the first word that the mapping contains.
-func look(m map[string]string, words ...string) (string, bool) {
+// translate returns the translation of the first word that the mapping contains.
+func translate(m map[string]string, words ...string) (string, bool) {
 	for _, w := range words {
 		if to, ok := m[fold(w)]; ok && w != "" {
 			return to, true

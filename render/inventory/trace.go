@@ -180,7 +180,7 @@ func (b *builder) follow(from *port) {
 	if b.linked[from] {
 		return
 	}
-	if !b.wanted(from.device) {
+	if !b.isImported(from.device) {
 		return
 	}
 	var stack []int // positions at the rear ports on the way
@@ -296,8 +296,8 @@ func (b *builder) traced(from *port) *port {
 	return nil
 }
 
-// wanted reports whether a device is imported.
-func (b *builder) wanted(d *device) bool {
+// isImported reports whether a device is imported.
+func (b *builder) isImported(d *device) bool {
 	return d != nil && d.name != "" && (d.switchOS != "" || d.host)
 }
 
@@ -312,7 +312,7 @@ func (b *builder) join(p, q *port, length units.Length, source string) {
 		return
 	case p.device.switchOS == "" && q.device.switchOS == "":
 		return
-	case !b.wanted(p.device) || !b.wanted(q.device):
+	case !b.isImported(p.device) || !b.isImported(q.device):
 		if p.device.switchOS == "" {
 			p, q = q, p
 		}

@@ -107,10 +107,10 @@ func (t typist) takeGive(was, is *block, only map[string]bool) (take, give []str
 	empty := &block{}
 	old, now := empty, empty
 	if was != nil {
-		old = t.old.read(was)
+		old = t.old.index(was)
 	}
 	if is != nil {
-		now = t.now.read(is)
+		now = t.now.index(is)
 	}
 	wanted := func(key string) bool { return only == nil || only[key] }
 	for _, k := range old.keys {
@@ -140,7 +140,7 @@ func (t typist) blocks(was, is *block) []string {
 	var order []*block // blocks of is, and blocks of was that disappear with their last line
 	before := map[string]*block{}
 	if was != nil {
-		before = t.old.read(was).inner
+		before = t.old.index(was).inner
 		for _, b := range was.order {
 			switch o := t.now.inner(is, b.text); {
 			case o != nil:
@@ -152,7 +152,7 @@ func (t typist) blocks(was, is *block) []string {
 		}
 	}
 	if is != nil {
-		order = append(order, t.now.read(is).order...)
+		order = append(order, t.now.index(is).order...)
 	}
 	var ration Ration
 	rationed := false
@@ -198,5 +198,5 @@ func (t *Tree) inner(section *block, header string) *block {
 		return nil
 	}
 	id, _, _ := t.g.Opens(section.text, header)
-	return t.read(section).inner[id]
+	return t.index(section).inner[id]
 }

@@ -7,7 +7,7 @@ import "strings"
 // lines: other lines are foreign and may hold a secret.
 func Compared(before, after *Config) (was, is string) {
 	a, b := before.leaves(), after.leaves()
-	return before.other(b), after.other(a)
+	return before.textNotIn(b), after.textNotIn(a)
 }
 
 // leaf is a line with the headers of its section and block.
@@ -35,8 +35,8 @@ func (c *Config) leaves() map[leaf]bool {
 	return out
 }
 
-// other returns the text of the sections and lines of c that are not among the lines in has.
-func (c *Config) other(has map[leaf]bool) string {
+// textNotIn returns the text of the sections and lines of c that are not among the lines in has.
+func (c *Config) textNotIn(has map[leaf]bool) string {
 	more := map[string]bool{} // sections in which has holds lines that c lacks
 	mine := c.leaves()
 	for at := range has {

@@ -111,26 +111,26 @@ func (u *undo) setting(s Setting) {
 		u.add(s.spot())
 	case s.Key != "":
 		back := s.spot()
-		if l, ok := u.read(b).last(s.Key); ok {
+		if l, ok := u.index(b).last(s.Key); ok {
 			back.Line, back.At = l.text, l.n
 		}
 		u.add(back)
 	case s.Line == "":
-		u.all(s, b)
+		u.restoreBlock(s, b)
 	}
 }
 
-// all adds the settings that restore everything in a block.
-func (u *undo) all(s Setting, b *block) {
+// restoreBlock adds the settings that restore everything in a block.
+func (u *undo) restoreBlock(s Setting, b *block) {
 	if !u.g.fleeting(b.at) {
 		u.add(Setting{s.Section, s.Block, "", Present, b.n})
 	}
-	for _, key := range u.read(b).keys {
+	for _, key := range u.index(b).keys {
 		l, _ := b.last(key)
 		u.add(Setting{s.Section, s.Block, key, l.text, l.n})
 	}
 	for _, o := range b.order {
-		u.all(Setting{Section: s.Section, Block: o.text}, o)
+		u.restoreBlock(Setting{Section: s.Section, Block: o.text}, o)
 	}
 }
 
@@ -189,7 +189,7 @@ func (e Edit) Apply(have *Config) *Config {
 			inserts = append(inserts, s)
 		}
 	}
-	a.sweep()
+	a.removeMarked()
 	// Lines are put back in the order of their positions, a block before its lines.
 	order := func(at int) int { return cmp.Or(at, math.MaxInt) }
 	ordered.Sort(inserts, func(x, y Setting) int {
@@ -234,7 +234,7 @@ func (a *applier) remove(s Setting) {
 	switch {
 	case b == nil:
 	case s.Key != "":
-		for _, l := range a.read(b).lines[s.Key] {
+		for _, l := range a.index(b).lines[s.Key] {
 			if !l.unset {
 				a.drop(b, l, s.Key)
 			}
@@ -262,7 +262,7 @@ func (a *applier) replace(s Setting) bool {
 		return b != nil
 	}
 	done := false
-	for i := len(a.read(b).lines[s.Key]) - 1; i >= 0; i-- {
+	for i := len(a.index(b).lines[s.Key]) - 1; i >= 0; i-- {
 		switch l := b.lines[s.Key][i]; {
 		case done, l.list && l.text != s.Line:
 			a.drop(b, l, s.Key)
@@ -276,8 +276,8 @@ func (a *applier) replace(s Setting) bool {
 	return done
 }
 
-// sweep removes the lines and keys that are marked for removal.
-func (a *applier) sweep() {
+// removeMarked removes the lines and keys that are marked for removal.
+func (a *applier) removeMarked() {
 	for node, b := range a.within {
 		had := len(node.Sub)
 		node.Sub = slices.DeleteFunc(node.Sub, func(l *Line) bool {
@@ -318,12 +318,12 @@ func (a *applier) insert(s Setting) {
 	if s.Block != "" {
 		b = a.open(b, s.Block, s.Key == "", s.At)
 	}
-	if l, ok := a.read(b).last(s.Key); ok {
+	if l, ok := a.index(b).last(s.Key); ok {
 		l.line.Text = s.Line
 	} else if s.Key != "" {
 		l := &Line{Text: s.Line}
-		a.put(b, l, s.At)
-		a.add(a.read(b), set{in: b.node(), line: l})
+		a.insertLine(b, l, s.At)
+		a.add(a.index(b), set{in: b.node(), line: l})
 	}
 }
 
@@ -331,7 +331,7 @@ func (a *applier) insert(s Setting) {
 func (a *applier) open(in *block, header string, whole bool, pos int) *block {
 	blocks, depth := a.sections, 1
 	if in != a.root {
-		blocks, depth = a.read(in).inner, 2
+		blocks, depth = a.index(in).inner, 2
 	}
 	id, at, _ := a.g.Opens(in.text, header)
 	if b := blocks[id]; b != nil {
@@ -345,13 +345,13 @@ func (a *applier) open(in *block, header string, whole bool, pos int) *block {
 	l := &Line{Text: header}
 	b.open(l, 0)
 	in.order = append(in.order, b)
-	a.put(in, l, pos)
+	a.insertLine(in, l, pos)
 	return b
 }
 
-// put inserts a line at a position of a block. For position 0 it inserts it where the system
+// insertLine inserts a line at a position of a block. For position 0 it inserts it where the system
 // prints it: after the last line that comes before it in the order.
-func (a *applier) put(b *block, l *Line, pos int) {
+func (a *applier) insertLine(b *block, l *Line, pos int) {
 	node := b.node()
 	if pos > 0 {
 		if b == a.root {
@@ -413,14 +413,14 @@ func (a *applier) join(entries []Setting) {
 	for _, b := range order {
 		for _, line := range a.g.Join(byBlock[b]) {
 			if !a.joined(b, line) {
-				a.put(b, &Line{Text: line}, 0)
+				a.insertLine(b, &Line{Text: line}, 0)
 			}
 		}
 	}
 }
 
 func (a *applier) joined(b *block, line string) bool {
-	for _, key := range a.read(b).keys {
+	for _, key := range a.index(b).keys {
 		if l, _ := b.last(key); l.list {
 			if both := a.g.Join([]string{l.line.Text, line}); len(both) == 1 {
 				l.line.Text = both[0]

@@ -35,7 +35,7 @@ func (t *Tree) Line(section, inner, key string) string {
 	if b == nil {
 		return ""
 	}
-	l, _ := t.read(b).last(key)
+	l, _ := t.index(b).last(key)
 	return l.text
 }
 
@@ -90,11 +90,11 @@ func (t *Tree) find(section, inner string) *block {
 		return b
 	}
 	id, _, _ = t.g.Opens(section, inner)
-	return t.read(b).inner[id]
+	return t.index(b).inner[id]
 }
 
-// read indexes the lines of a block, unless it is indexed already.
-func (t *Tree) read(b *block) *block {
+// index indexes the lines of a block, unless it is indexed already.
+func (t *Tree) index(b *block) *block {
 	if b.lines != nil {
 		return b
 	}

@@ -87,8 +87,8 @@ func (a *accountant) use(table, name string) *use {
 	return u
 }
 
-// by adds a port to the users of an object. Keys must come in sorted order.
-func (u *use) by(port string) {
+// addPort adds a port to the users of an object. Keys must come in sorted order.
+func (u *use) addPort(port string) {
 	if n := len(u.ports); n == 0 || u.ports[n-1] != port {
 		u.ports = append(u.ports, port)
 	}
@@ -108,7 +108,7 @@ func (a *accountant) bindings() {
 				u.global = true
 				continue
 			}
-			u.by(key)
+			u.addPort(key)
 			u.reached |= a.reached(p)
 			u.paused |= p.PFC.V
 		}
@@ -119,12 +119,12 @@ func (a *accountant) bindings() {
 	for _, table := range []string{TIngressList, TEgressList} {
 		for port, row := range a.cfg[table] {
 			for _, name := range strings.Split(cmp.Or(row["profile_list"], row["profile_list@"]), ",") {
-				a.use(TProfile, strings.TrimSpace(name)).by(port)
+				a.use(TProfile, strings.TrimSpace(name)).addPort(port)
 			}
 		}
 	}
 	for name, row := range a.cfg[TProfile] {
-		a.use(TPool, row["pool"]).by(name)
+		a.use(TPool, row["pool"]).addPort(name)
 	}
 }
 
@@ -187,9 +187,9 @@ func (a *accountant) indexed(table string, fields []string) {
 		port, idx, _ := strings.Cut(key, "|")
 		for _, f := range fields {
 			name, is := a.cfg[table][key][f]
-			if own := a.own(table, key, f); is && own != 0 {
+			if own := a.indexesOf(table, key, f); is && own != 0 {
 				u := a.use(references[table+" "+f], name)
-				u.by(port)
+				u.addPort(port)
 				u.indexes |= own
 				u.paused |= a.dev.Ports[port].PFC.V
 			} else if _, _, ok := Indexes(idx); is && ok && a.dev.Ports[port] != nil {
@@ -199,8 +199,8 @@ func (a *accountant) indexed(table string, fields []string) {
 	}
 }
 
-// own returns the queues or groups whose value for a field comes from this key.
-func (a *accountant) own(table, key, field string) (s qos.PrioritySet) {
+// indexesOf returns the queues or groups whose value for a field comes from this key.
+func (a *accountant) indexesOf(table, key, field string) (s qos.PrioritySet) {
 	port, idx, _ := strings.Cut(key, "|")
 	won := a.won[[3]string{table, port, field}]
 	from, to, ok := Indexes(idx)
@@ -254,7 +254,7 @@ func (a *accountant) row(table, key string, row Row, say func(a *accountant, key
 	}
 }
 
-func shown(ports []string, attrs ...qos.Attr) render.Line {
+func represented(ports []string, attrs ...qos.Attr) render.Line {
 	return render.Line{Fate: render.Represented, Ports: ports, Attrs: attrs}
 }
 
@@ -266,8 +266,8 @@ func standard(why string) render.Line { return render.Line{Fate: render.Default,
 
 func unknownLine(why string) render.Line { return render.Line{Fate: render.Unknown, Why: why} }
 
-// unstated returns the line for a field that intents do not cover.
-func unstated() render.Line { return render.Line{Fate: render.Represented} }
+// notCovered returns the line for a field that intents do not cover.
+func notCovered() render.Line { return render.Line{Fate: render.Represented} }
 
 func failing(l render.Line, check string, fails bool) render.Line {
 	if fails {
@@ -318,12 +318,12 @@ func (a *accountant) port(name, field, v string) render.Line {
 		if v == strconv.Itoa(usualMTU) {
 			return standard("a port without the field has that MTU")
 		}
-		return shown([]string{name}, qos.KindMTU.Attr())
+		return represented([]string{name}, qos.KindMTU.Attr())
 	case "pfc_asym":
 		if v != "on" {
 			return standard("asymmetric PFC is off")
 		}
-		return shown([]string{name}, qos.KindPFCAsymmetric.Attr())
+		return represented([]string{name}, qos.KindPFCAsymmetric.Attr())
 	}
 	return render.Line{}
 }
@@ -363,19 +363,19 @@ func (a *accountant) portQoS(key, field, v string) render.Line {
 	case t >= 0 && a.cfg.Row(mapTables[t].table, v) == nil:
 		return unknownLine("there is no such map")
 	case t >= 0 && key == globalKey:
-		return shown(nil, qos.KindGlobalMap.Table(qos.DSCPToTC))
+		return represented(nil, qos.KindGlobalMap.Table(qos.DSCPToTC))
 	case t >= 0:
-		return shown([]string{key}, qos.KindMap.Table(qos.Table(t)))
+		return represented([]string{key}, qos.KindMap.Table(qos.Table(t)))
 	case field == "pfc_enable" && v == "":
 		return standard("PFC is off")
 	case field == "pfc_enable":
-		return shown([]string{key}, qos.KindPFC.Attr())
+		return represented([]string{key}, qos.KindPFC.Attr())
 	case field == "pfcwd_sw_enable" && v == "":
 		return standard("the watchdog guards nothing")
 	case field == "pfcwd_sw_enable" && a.cfg.Row(TWatchdog, key) == nil:
 		return failing(inert("PFC_WD has no row of the port, so no watchdog runs on it"), "WD-03", p.PFC.V != 0)
 	case field == "pfcwd_sw_enable":
-		return failing(shown([]string{key}, qos.KindWatchdog.Attr()), "WD-03", p.PFC.V&^p.Watchdog.V.Priorities != 0)
+		return failing(represented([]string{key}, qos.KindWatchdog.Attr()), "WD-03", p.PFC.V&^p.Watchdog.V.Priorities != 0)
 	}
 	return unknownLine(noField)
 }
@@ -402,7 +402,7 @@ func (a *accountant) mapEntry(t qos.Table, name, from, to string) render.Line {
 	if u.global {
 		attrs = append(attrs, qos.KindGlobalMap.Table(t))
 	}
-	l := shown(a.meeting(t, u, k), attrs...)
+	l := represented(a.portsUsingEntry(t, u, k), attrs...)
 	l.Keys = []int{k}
 	switch {
 	case t == qos.TCToDSCP:
@@ -420,8 +420,8 @@ func (a *accountant) mapEntry(t qos.Table, name, from, to string) render.Line {
 	return l
 }
 
-// meeting returns the ports on which traffic or a pause uses a map entry.
-func (a *accountant) meeting(t qos.Table, u *use, k int) []string {
+// portsUsingEntry returns the ports on which traffic or a pause uses a map entry.
+func (a *accountant) portsUsingEntry(t qos.Table, u *use, k int) []string {
 	if t == qos.DSCPToTC || t == qos.PCPToTC || u.global {
 		return u.ports
 	}
@@ -447,8 +447,8 @@ func (a *accountant) meeting(t qos.Table, u *use, k int) []string {
 	return out
 }
 
-// alone reports whether all weighted queues of the ports that use a scheduler use this one.
-func (a *accountant) alone(u *use) bool {
+// isOnlyWeighted reports whether all weighted queues of the ports that use a scheduler use this one.
+func (a *accountant) isOnlyWeighted(u *use) bool {
 	return !slices.ContainsFunc(u.ports, func(name string) bool {
 		for q, v := range a.dev.Ports[name].Queues {
 			if v.Scheduler.Set && !v.Scheduler.V.Strict && !u.indexes.Has(q) {
@@ -472,8 +472,8 @@ func (a *accountant) groupsDiffer(u *use, class, group int) bool {
 	})
 }
 
-// each returns the attributes of the given kinds for each queue or group of a set.
-func each(s qos.PrioritySet, kinds ...qos.Kind) (out []qos.Attr) {
+// attrsAt returns the attributes of the given kinds for each queue or group of a set.
+func attrsAt(s qos.PrioritySet, kinds ...qos.Kind) (out []qos.Attr) {
 	for _, i := range s.List() {
 		for _, k := range kinds {
 			out = append(out, k.At(i))
@@ -494,7 +494,7 @@ func (a *accountant) scheduler(name, field, v string) render.Line {
 		return unknownLine("it is of queues above 7, which this tool does not manage")
 	case field == "weight" && row["type"] == "STRICT":
 		return inert("a strict queue has no weight")
-	case field == "weight" && a.alone(u):
+	case field == "weight" && a.isOnlyWeighted(u):
 		return inert("all weighted queues of its ports have that weight")
 	case field == "weight" && v == "1":
 		return standard("a weight is 1 where none is stated")
@@ -507,7 +507,7 @@ func (a *accountant) scheduler(name, field, v string) render.Line {
 	case field == "cir" && v == "0", field == "pir" && v == "0":
 		return standard("no rate")
 	case field == "type" || field == "weight" || field == "cir" || field == "pir" || field == "meter_type":
-		return shown(u.ports, each(u.indexes, qos.KindScheduler)...)
+		return represented(u.ports, attrsAt(u.indexes, qos.KindScheduler)...)
 	case field == "cbs" || field == "pbs":
 		return unknownLine("no intent states a burst size")
 	}
@@ -546,7 +546,7 @@ func (a *accountant) wred(name, field, v string) render.Line {
 	case field == "green_drop_probability" && v == "100":
 		return standard("the probability is 100 where none is stated")
 	}
-	l := shown(u.ports, each(u.indexes, qos.KindECN)...)
+	l := represented(u.ports, attrsAt(u.indexes, qos.KindECN)...)
 	l = failing(l, "ECN-08", drops && lossless && (field == "ecn" || field == "wred_green_enable"))
 	if field == "green_max_threshold" || field == "green_min_threshold" {
 		lo, err := strconv.ParseInt(row["green_min_threshold"], 10, 64)
@@ -579,10 +579,10 @@ func greenField(field string) (own, colour string) {
 func (a *accountant) indexedRow(table, key, field, object string, kinds ...qos.Kind) render.Line {
 	port, idx, _ := strings.Cut(key, "|")
 	_, _, ok := Indexes(idx)
-	own := a.own(table, key, field)
+	own := a.indexesOf(table, key, field)
 	switch {
 	case port == "CPU":
-		return unstated()
+		return notCovered()
 	case strings.Count(key, "|") > 1:
 		return unknownLine("a key of a chassis, with host and ASIC: this tool reads and writes those of single switches")
 	case a.dev.Ports[port] == nil:
@@ -598,7 +598,7 @@ func (a *accountant) indexedRow(table, key, field, object string, kinds ...qos.K
 	case object != "NULL" && a.cfg.Row(references[table+" "+field], object) == nil:
 		return unknownLine("there is no " + references[table+" "+field] + "|" + object)
 	}
-	return shown([]string{port}, each(own, kinds...)...)
+	return represented([]string{port}, attrsAt(own, kinds...)...)
 }
 
 func (a *accountant) queue(key, field, v string) render.Line {
@@ -635,7 +635,7 @@ func (a *accountant) group(key, field, v string) render.Line {
 	port, _, _ := strings.Cut(key, "|")
 	lossless := xoff > 0 || v == "NULL" && a.dev.Platform.DynamicBuffers
 	if p := a.dev.Ports[port]; p != nil && l.Fate == render.Represented {
-		l = failing(l, "PFC-04", lossless && a.own(TGroup, key, field)&^groupsOf(p) != 0)
+		l = failing(l, "PFC-04", lossless && a.indexesOf(TGroup, key, field)&^groupsOf(p) != 0)
 	}
 	return l
 }
@@ -669,7 +669,7 @@ func (a *accountant) profile(name, field, _ string) render.Line {
 	case !slices.Contains(profileFields, field):
 		return unknownLine(noField)
 	}
-	return unstated()
+	return notCovered()
 }
 
 func (a *accountant) pool(name, field, _ string) render.Line {
@@ -679,7 +679,7 @@ func (a *accountant) pool(name, field, _ string) render.Line {
 	case !slices.Contains(poolFields, field):
 		return unknownLine(noField)
 	}
-	return unstated()
+	return notCovered()
 }
 
 func profileList(kind qos.Kind) func(a *accountant, key, field, value string) render.Line {
@@ -690,7 +690,7 @@ func profileList(kind qos.Kind) func(a *accountant, key, field, value string) re
 		case a.dev.Ports[port] == nil:
 			return unknownLine(noPort)
 		}
-		return shown([]string{port}, kind.Attr())
+		return represented([]string{port}, kind.Attr())
 	}
 }
 
@@ -703,7 +703,7 @@ func (a *accountant) cable(list, port, v string) render.Line {
 		return unknownLine(noPort)
 	}
 	// Without a cable length the switch creates no headroom (sonic-swss:cfgmgr/buffermgr.cpp).
-	return failing(shown([]string{port}, qos.KindCable.Attr()), "PFC-03", v == "0m" && p.PFC.V != 0 && !a.dev.Platform.DynamicBuffers)
+	return failing(represented([]string{port}, qos.KindCable.Attr()), "PFC-03", v == "0m" && p.PFC.V != 0 && !a.dev.Platform.DynamicBuffers)
 }
 
 // headroomInput explains the inputs of the dynamic buffer model.
@@ -717,7 +717,7 @@ func headroomInput(fields ...string) func(a *accountant, key, field, value strin
 		case key != mapName:
 			return unknownLine("this tool reads the row " + mapName)
 		}
-		return shown(nil, qos.KindHeadroomModel.Attr())
+		return represented(nil, qos.KindHeadroomModel.Attr())
 	}
 }
 
@@ -729,7 +729,7 @@ func (a *accountant) watchdog(key, field, _ string) render.Line {
 		case len(a.cfg[TWatchdog]) == 1:
 			return inert("no port has a watchdog")
 		}
-		return shown(nil, qos.KindWatchdogPoll.Attr())
+		return represented(nil, qos.KindWatchdogPoll.Attr())
 	}
 	p := a.dev.Ports[key]
 	switch {
@@ -741,6 +741,6 @@ func (a *accountant) watchdog(key, field, _ string) render.Line {
 		return failing(inert("pfcwd_sw_enable of the port names no priority, so the watchdog guards none"), "WD-03", p.PFC.V != 0)
 	}
 	w, poll := p.Watchdog.V, a.dev.WatchdogPoll.V
-	l := shown([]string{key}, qos.KindWatchdog.Attr())
+	l := represented([]string{key}, qos.KindWatchdog.Attr())
 	return failing(l, "WD-04", field == "detection_time" && w.Detect < poll || field == "restoration_time" && w.Restore < poll)
 }

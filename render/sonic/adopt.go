@@ -87,7 +87,7 @@ func (a *adopter) slots() (out []slot) {
 	global := slot{table: TPortQoS, key: globalKey, field: "dscp_to_tc_map", has: a.running.Row(TPortQoS, globalKey)["dscp_to_tc_map"]}
 	global.differs = a.differs[qos.Place{Field: qos.KindGlobalMap.Table(qos.DSCPToTC)}]
 	_, wanted := a.target.Row(TPortQoS, globalKey)["dscp_to_tc_map"]
-	global.free = !wanted && len(a.followers()) == 0
+	global.free = !wanted && len(a.portsUsingGlobalMap()) == 0
 	return append(out, global)
 }
 
@@ -162,14 +162,14 @@ func queueRows(t Table) map[string]*[qos.NumPriorities]Row {
 	return out
 }
 
-// followers returns the ports that are up, are not in the intent, and classify with the switch-wide
+// portsUsingGlobalMap returns the ports that are up, are not in the intent, and classify with the switch-wide
 // map.
-func (a *adopter) followers() []string {
-	return strangers(a.running, a.desired, func(port string) bool { return a.running.Row(TPortQoS, port)["dscp_to_tc_map"] == "" })
+func (a *adopter) portsUsingGlobalMap() []string {
+	return portsOutsideIntent(a.running, a.desired, func(port string) bool { return a.running.Row(TPortQoS, port)["dscp_to_tc_map"] == "" })
 }
 
-// strangers returns the ports that are up, are not in the intent, and for which uses is true.
-func strangers(running Config, desired *qos.Device, uses func(port string) bool) []string {
+// portsOutsideIntent returns the ports that are up, are not in the intent, and for which uses is true.
+func portsOutsideIntent(running Config, desired *qos.Device, uses func(port string) bool) []string {
 	var out []string
 	for port := range running[TPort] {
 		if desired.Ports[port] == nil && running.Up(port) && uses(port) {
@@ -246,7 +246,7 @@ func (a *adopter) keep(table string, s slot, row Row) {
 // of its users want that row, and the switch accepts the change in place.
 func (a *adopter) mayEdit(table, name string, users []slot, want Row, made Table) bool {
 	have := a.running.Row(table, name)
-	if have == nil || !editable(table, have, want) || table == TScheduler && a.shapes(name) {
+	if have == nil || !editable(table, have, want) || table == TScheduler && a.shapesPorts(name) {
 		return false
 	}
 	var others []string
@@ -262,7 +262,7 @@ func (a *adopter) mayEdit(table, name string, users []slot, want Row, made Table
 		case wanted || s.port != "" && a.desired.Ports[s.port] != nil:
 			return false
 		case s.port == "":
-			others = append(others, a.followers()...)
+			others = append(others, a.portsUsingGlobalMap()...)
 		case a.running.Up(s.port):
 			others = append(others, s.port)
 		}
@@ -279,8 +279,8 @@ func (a *adopter) mayEdit(table, name string, users []slot, want Row, made Table
 	return a.desired.OwnsGlobals
 }
 
-// shapes reports whether a port uses the scheduler to shape the whole port.
-func (a *adopter) shapes(name string) bool {
+// shapesPorts reports whether a port uses the scheduler to shape the whole port.
+func (a *adopter) shapesPorts(name string) bool {
 	for _, row := range a.running[TPortQoS] {
 		if row["scheduler"] == name {
 			return true
@@ -368,7 +368,7 @@ func scope(running, target Config, desired *qos.Device, all []qos.Change) (left 
 	if desired.OwnsGlobals {
 		return nil, changes, nil
 	}
-	using := func(uses func(port string) bool) []string { return strangers(running, desired, uses) }
+	using := func(uses func(port string) bool) []string { return portsOutsideIntent(running, desired, uses) }
 	computed := map[string]bool{}
 	for key, row := range running[TGroup] {
 		if port, _, _ := strings.Cut(key, "|"); row["profile"] == "NULL" {

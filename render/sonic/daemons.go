@@ -209,18 +209,18 @@ func (h Habit) none() (string, bool) {
 	return h.None, true
 }
 
-// lasting reports whether a row must not be removed once it exists, because that crashes a daemon
+// mustNotBeRemoved reports whether a row must not be removed once it exists, because that crashes a daemon
 // of some release.
-func lasting(table, key string) bool {
+func mustNotBeRemoved(table, key string) bool {
 	return slices.ContainsFunc(Habits, func(h Habit) bool {
 		return h.Table == table && h.Key != "" && h.Key == key && h.Field == "" && h.Unset == Crashes
 	})
 }
 
-// cleared returns have for a revert to was. Fields that was lacks, and whose value the daemons
+// withClearedFields returns have for a revert to was. Fields that was lacks, and whose value the daemons
 // would keep after removal, are set to the value that means "no value". It also reports whether the
 // result differs from have.
-func cleared(table, key string, have, was Row, model string) (Row, bool) {
+func withClearedFields(table, key string, have, was Row, model string) (Row, bool) {
 	out := maps.Clone(have)
 	for f := range have {
 		if _, stays := was[f]; stays {
@@ -235,9 +235,9 @@ func cleared(table, key string, have, was Row, model string) (Row, bool) {
 	return out, !maps.Equal(out, have)
 }
 
-// stated replaces removals in target by the value that means "no value", for each field whose value
+// clearBeforeRemoval replaces removals in target by the value that means "no value", for each field whose value
 // the daemons would keep after removal.
-func (r Release) stated(running, target Config) {
+func (r Release) clearBeforeRemoval(running, target Config) {
 	model := bufferModel(running)
 	for tn, t := range target {
 		for key, want := range t {

@@ -87,7 +87,7 @@ func TestFieldsThatTheDaemonsKeep(t *testing.T) {
 	for name, want := range map[string]string{"202411": Absent, "202511": ""} {
 		target := Config{TPort: {"Ethernet0": {"pfc_asym": Absent}, "Ethernet4": {"pfc_asym": Absent}}, TPortQoS: {"Ethernet0": {"pfc_enable": Absent}}}
 		rel, _ := LookupRelease(name)
-		rel.stated(running, target)
+		rel.clearBeforeRemoval(running, target)
 		if got := target[TPortQoS]["Ethernet0"]["pfc_enable"]; got != want {
 			t.Errorf("%s: pfc_enable %q, want %q", name, got, want)
 		}

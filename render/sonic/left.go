@@ -54,9 +54,9 @@ func withLeft(desired *qos.Device, running Config, left map[string]string) (*qos
 	return &out, ports
 }
 
-// sayLeft sets the reason of changes that bring up ports, and returns notes that name the run that
+// explainRaisedPorts sets the reason of changes that bring up ports, and returns notes that name the run that
 // left the ports down.
-func sayLeft(changes []qos.Change, ports []string, left map[string]string) []string {
+func explainRaisedPorts(changes []qos.Change, ports []string, left map[string]string) []string {
 	byRun := map[string][]string{}
 	for _, p := range ports {
 		byRun[left[p]] = append(byRun[left[p]], p)
@@ -83,8 +83,8 @@ func sayLeft(changes []qos.Change, ports []string, left map[string]string) []str
 	return notes
 }
 
-// sayShut notes the ports that are down and stay down because no run on record took them down.
-func (s Site) sayShut(running Config, desired *qos.Device) []string {
+// noteShutPorts notes the ports that are down and stay down because no run on record took them down.
+func (s Site) noteShutPorts(running Config, desired *qos.Device) []string {
 	if s.Left == nil {
 		return nil
 	}

@@ -89,25 +89,25 @@ func (s Site) Plan(running Config, desired *qos.Device) *Plan {
 	p.adopted(have, desired)
 	out.Base = digest(running, p.target)
 	if len(p.changes) > 0 {
-		p.notes = append(p.notes, sayLeft(p.changes, ports, s.Left)...)
+		p.notes = append(p.notes, explainRaisedPorts(p.changes, ports, s.Left)...)
 		p.index()
 		p.blockReadOnly()
 		p.blockUnderived()
 		p.collect()
 		p.route()
 		p.blockLeftover()
-		p.judge()
+		p.setImpacts()
 		p.obsolete()
 		out.Steps = s.steps(running, p.ops)
 		p.notes = append(p.notes, p.unbound(out.Steps)...)
-		p.notes = append(append(p.notes, s.sayLastWay(running, out.Steps)...), s.sayWay(out.Steps)...)
+		p.notes = append(append(p.notes, s.noteLastUplink(running, out.Steps)...), s.noteDirectWrites(out.Steps)...)
 	}
 	out.Changes, out.Notes = p.changes, append(p.notes, s.remarks(running, desired)...)
 	return out
 }
 
-// sayWay notes how rows bypass the config updater, and what that disturbs.
-func (s Site) sayWay(steps []Step) (notes []string) {
+// noteDirectWrites notes how rows bypass the config updater, and what that disturbs.
+func (s Site) noteDirectWrites(steps []Step) (notes []string) {
 	if !s.Direct || len(steps) == 0 {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (s Site) remarks(running Config, desired *qos.Device) (notes []string) {
 	if _, known := LookupRelease(s.Release.Name); !known {
 		notes = append(notes, "the release of this switch is not known; the plan allows only what every release allows (state it in the intent: release: 202511)")
 	}
-	notes = append(notes, s.sayShut(running, desired)...)
+	notes = append(notes, s.noteShutPorts(running, desired)...)
 	if desired.WatchdogPoll.Set && running.Row(TWatchdog, "GLOBAL") == nil {
 		notes = append(notes, "PFC_WD|GLOBAL stays after a rollback, with the interval that the switch has without it: up to 202605 orchagent crashes when the row is removed")
 	}
@@ -230,13 +230,13 @@ func managed(running, target Config) Config {
 
 // collect keeps the ops that a change needs: a port must not flap only for a different name.
 func (p *planner) collect() {
-	p.Release.stated(p.running, p.target)
+	p.Release.clearBeforeRemoval(p.running, p.target)
 	all := delta(p.running, p.target)
 	p.after = p.running.After(all)
 	keep := map[string]bool{}
 	for _, o := range all {
 		if len(p.carried(o)) > 0 {
-			keep[o.together()] = true
+			keep[o.groupKey()] = true
 		}
 	}
 	// Changing an object in place affects every port that uses it. A port that wants the old value
@@ -252,8 +252,8 @@ func (p *planner) collect() {
 		}
 		before := len(keep)
 		for _, o := range all {
-			if port := o.PortOf(); port != "" && ports[port] && !keep[o.together()] {
-				keep[o.together()] = true
+			if port := o.PortOf(); port != "" && ports[port] && !keep[o.groupKey()] {
+				keep[o.groupKey()] = true
 			}
 		}
 		if len(keep) == before {
@@ -273,7 +273,7 @@ func (p *planner) bounce() {
 	settled := map[string]bool{}
 	cable := map[string]int{}
 	for i, o := range p.ops {
-		if p.renews(o) || o.Table == TGroup && o.Row["profile"] == derivedProfile(p.after, o.PortOf()) {
+		if p.rederives(o) || o.Table == TGroup && o.Row["profile"] == derivedProfile(p.after, o.PortOf()) {
 			settled[o.PortOf()] = true
 		}
 		if o.Table == TCable && o.Field != "" {
@@ -300,9 +300,9 @@ func (p *planner) bounce() {
 	}
 }
 
-// renews reports whether buffermgrd looks up the headroom of the op's port again, because its PFC
+// rederives reports whether buffermgrd looks up the headroom of the op's port again, because its PFC
 // changes or because the config updater takes it down for the op.
-func (p *planner) renews(o Op) bool {
+func (p *planner) rederives(o Op) bool {
 	return o.PortOf() != "" && (!p.Direct || o.changesPFC(p.running))
 }
 
@@ -319,7 +319,7 @@ func (p *planner) regroup() {
 	anew, lost := map[string]bool{}, map[string]string{} // port -> profile
 	for _, o := range p.ops {
 		switch profile := p.running.Row(TGroup, o.Key)["profile"]; {
-		case p.renews(o):
+		case p.rederives(o):
 			anew[o.PortOf()] = true
 		case o.Table == TCable && p.Release.CableRederives:
 			anew[o.Field] = true
@@ -372,9 +372,9 @@ func pausing(enable string) (rows []string) {
 	return rows
 }
 
-// together returns a label that is the same for ops that must be kept or dropped together:
+// groupKey returns a label that is the same for ops that must be kept or dropped together:
 // replacing a key that covers several indexes takes several ops.
-func (o Op) together() string {
+func (o Op) groupKey() string {
 	if slices.Contains(ranged, o.Table) {
 		return o.Table + "|" + o.PortOf()
 	}
@@ -385,13 +385,13 @@ func (o Op) together() string {
 func (p *planner) choose(all []Op, keep map[string]bool) {
 	needed := map[string]bool{} // "TABLE|key"
 	for _, o := range all {
-		if keep[o.together()] {
+		if keep[o.groupKey()] {
 			refs(o.Table, o.Row, func(t, n string) { needed[t+"|"+n] = true })
 		}
 	}
 	p.ops = p.ops[:0]
 	for _, o := range all {
-		if keep[o.together()] || needed[o.Table+"|"+o.Key] {
+		if keep[o.groupKey()] || needed[o.Table+"|"+o.Key] {
 			p.ops = append(p.ops, o)
 		}
 	}
@@ -417,7 +417,7 @@ func (p *planner) remaining() []qos.Change {
 			}
 		case o.Table == TPort && o.Field == "admin_status":
 			anew[o.Key] = o.Value == "up" || anew[o.Key]
-		case p.renews(o):
+		case p.rederives(o):
 			anew[o.PortOf()] = true
 		}
 	}
@@ -583,8 +583,8 @@ func buffers(table string) bool {
 	return table == TGroup || table == TBufferQueue || table == TIngressList || table == TEgressList
 }
 
-// judge sets the impact of every op, and raises the impact of the changes that the op carries out.
-func (p *planner) judge() {
+// setImpacts sets the impact of every op, and raises the impact of the changes that the op carries out.
+func (p *planner) setImpacts() {
 	for i := range p.ops {
 		o := &p.ops[i]
 		o.impact = p.impact(*o)

@@ -70,8 +70,8 @@ func (s Site) steps(running Config, ops []Op) []Step {
 			b.repaused[o.Key] = true
 		}
 	}
-	gone, ops := freed(slices.Concat(ops, b.rebound(ops), b.replaced(ops)))
-	b.waiting = b.waits(ops)
+	gone, ops := splitFirst(slices.Concat(ops, b.rewriteOverlapping(ops), b.supersededGroups(ops)))
+	b.waiting = b.portsWithLateCable(ops)
 	for _, o := range gone {
 		if port := o.PortOf(); !b.Direct && b.flaps(port) {
 			b.unbound[port] = append(b.unbound[port], o)
@@ -106,10 +106,10 @@ func overlaps(a, b string) bool {
 	return p == q && slices.ContainsFunc(x, func(i int) bool { return slices.Contains(y, i) })
 }
 
-// rebound returns ops that remove and write again each row that stays but shares an index with a
+// rewriteOverlapping returns ops that remove and write again each row that stays but shares an index with a
 // removed row. The removal unbinds that index, and orchagent ignores a write that changes nothing
 // (see Habits, Unbinds). Rows of buffermgrd are only removed if buffermgrd makes them again.
-func (b *builder) rebound(ops []Op) (out []Op) {
+func (b *builder) rewriteOverlapping(ops []Op) (out []Op) {
 	anew, gone := map[string]bool{}, []Op{}
 	written, again := map[string]bool{}, map[string]bool{} // again: rows that an op writes without changing them
 	for _, o := range ops {
@@ -160,9 +160,9 @@ func (b *builder) ofPort(table, port string) Table {
 	return b.rows[table][port]
 }
 
-// replaced returns the removal of the groups that buffermgrd supersedes with others when the PFC of
+// supersededGroups returns the removal of the groups that buffermgrd supersedes with others when the PFC of
 // a port changes, but does not delete. Removing them is safe only while the port is down.
-func (b *builder) replaced(ops []Op) (out []Op) {
+func (b *builder) supersededGroups(ops []Op) (out []Op) {
 	written := map[string]bool{}
 	for _, o := range ops {
 		written[o.Table+"|"+o.Key] = true
@@ -184,11 +184,11 @@ func (b *builder) replaced(ops []Op) (out []Op) {
 	return out
 }
 
-// freed splits off the ops that come first: those that clear a value which the daemons would keep,
+// splitFirst splits off the ops that come first: those that clear a value which the daemons would keep,
 // and removals of rows that share an index with a row that is written. When a row is removed,
 // orchagent unbinds its queues or groups, and it handles simultaneous writes in the order of the
 // keys (sonic-swss orchagent/qosorch.cpp, orch.cpp).
-func freed(ops []Op) (first, rest []Op) {
+func splitFirst(ops []Op) (first, rest []Op) {
 	type spot struct {
 		table, port string
 		index       int
@@ -230,12 +230,12 @@ func freed(ops []Op) (first, rest []Op) {
 	return first, rest
 }
 
-// waits returns the ports whose new cable length must be written after their PFC has changed:
+// portsWithLateCable returns the ports whose new cable length must be written after their PFC has changed:
 // buffermgrd makes groups for the paused priorities as soon as it sees a new length, and leaves
 // them when a priority is removed (sonic-swss cfgmgr/buffermgr.cpp). Older releases do so only if
 // there are no groups yet, and act on the new length only when the port comes up. On every release,
 // any write to the row of a port has the same effect.
-func (b *builder) waits(ops []Op) map[string]bool {
+func (b *builder) portsWithLateCable(ops []Op) map[string]bool {
 	if b.Release.CableRederives || b.Release.CableMayRederive {
 		return b.repaused
 	}
@@ -287,8 +287,8 @@ func (b *builder) ways() []string {
 	})
 }
 
-// sayLastWay notes that the only uplink that is up goes down for its change.
-func (s Site) sayLastWay(running Config, items []Step) []string {
+// noteLastUplink notes that the only uplink that is up goes down for its change.
+func (s Site) noteLastUplink(running Config, items []Step) []string {
 	if len(s.Policy.Uplinks) < 2 {
 		return nil
 	}
@@ -378,7 +378,7 @@ func (b *builder) build() []Step {
 	reqs, grouped := b.flapping()
 	if !b.Direct && slices.ContainsFunc(b.freed, func(o Op) bool { return b.running.Up(o.PortOf()) }) {
 		// The updater would flap these ports for the rows, so take them down first.
-		shut = one("take down", "port", b.shut)
+		shut = newRequest("take down", "port", b.shut)
 		shut.down = portsOf(b.shut)
 	} else {
 		b.first = slices.Concat(b.shut, b.first)
@@ -413,7 +413,7 @@ func (b *builder) build() []Step {
 		raise := head // the updater brings ports up after writing their rows
 		if b.Direct || len(before) > 0 {
 			raise = &request{}
-			reqs = slices.Insert(reqs, 0, waited(before), raise)
+			reqs = slices.Insert(reqs, 0, lateRequest(before), raise)
 		}
 		raise.up = portsOf(b.raise)
 		raise.ops = append(raise.ops, b.raise...)
@@ -421,22 +421,22 @@ func (b *builder) build() []Step {
 	}
 	tail.add("finish with", "row", b.last...)
 	reqs = join(head, reqs, tail)
-	reqs = append(reqs, waited(b.looked))
+	reqs = append(reqs, lateRequest(b.looked))
 
 	via := "gnmi"
 	if b.Direct {
 		via = "ssh"
 	}
 	clears, unbinds := partition(b.freed, func(o Op) bool { return o.Clears })
-	free := one("unbind", "row", unbinds)
+	free := newRequest("unbind", "row", unbinds)
 	free.add("clear", "value", clears...)
 	// A new cable length may create the groups that the next request removes.
-	reqs = slices.Insert(reqs, 0, shut, one("set", "cable length", b.early), free)
-	out := step("ssh", one("load past gNMI", "row", b.sshFirst))
+	reqs = slices.Insert(reqs, 0, shut, newRequest("set", "cable length", b.early), free)
+	out := step("ssh", newRequest("load past gNMI", "row", b.sshFirst))
 	for _, r := range reqs {
 		out = append(out, step(via, r)...)
 	}
-	return append(out, step("ssh", one("load past gNMI", "row", b.sshLast))...)
+	return append(out, step("ssh", newRequest("load past gNMI", "row", b.sshLast))...)
 }
 
 // partition splits ops into those for which is returns true, and the others.
@@ -458,17 +458,17 @@ func portsOf(ops []Op) (ports []string) {
 	return ports
 }
 
-// one returns a request that does one thing.
-func one(verb, noun string, ops []Op) *request {
+// newRequest returns a request that does one thing.
+func newRequest(verb, noun string, ops []Op) *request {
 	r := &request{}
 	r.add(verb, noun, ops...)
 	return r
 }
 
-// waited returns the request for the ops that waited until PFC had changed.
-func waited(ops []Op) *request {
+// lateRequest returns the request for the ops that waited until PFC had changed.
+func lateRequest(ops []Op) *request {
 	lengths, fields := partition(ops, func(o Op) bool { return o.Table == TCable })
-	r := one("set", "cable length", lengths)
+	r := newRequest("set", "cable length", lengths)
 	r.add("set", "port setting", fields...)
 	return r
 }
@@ -532,7 +532,7 @@ func (b *builder) flapping() (reqs []*request, grouped map[string]bool) {
 		if b.Release.CableRederives {
 			up.ops = slices.Concat(later, up.ops)
 		} else {
-			late = waited(later)
+			late = lateRequest(later)
 		}
 		reqs = append(reqs, down, free, rows, late, up)
 	}
@@ -613,7 +613,7 @@ func step(via string, r *request) []Step {
 	}
 	var out []Step
 	for i, ops := range parts {
-		s := Step{Via: via, Ops: ops, What: whats(r.what)}
+		s := Step{Via: via, Ops: ops, What: describe(r.what)}
 		if len(parts) > 1 {
 			s.What += fmt.Sprintf(" (part %d of %d)", i+1, len(parts))
 		}
@@ -631,8 +631,8 @@ func step(via string, r *request) []Step {
 	return out
 }
 
-// whats joins the descriptions of a request and lists each kind of action once.
-func whats(ds []doing) string {
+// describe joins the descriptions of a request and lists each kind of action once.
+func describe(ds []doing) string {
 	var sum ordered.Map[doing, int]
 	for _, d := range ds {
 		*sum.At(doing{verb: d.verb, noun: d.noun}) += d.n

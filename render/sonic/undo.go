@@ -199,8 +199,8 @@ func restore(cfg Config, table, key string, was Row) (ops []Op) {
 	if table == TWatchdog && key != "GLOBAL" && cfg.Row(TPort, key) == nil {
 		return nil // before master, removing the row of a port that no longer exists crashes orchagent
 	}
-	clear, keeps := cleared(table, key, have, was, bufferModel(cfg))
-	if lasting(table, key) && have != nil {
+	clear, keeps := withClearedFields(table, key, have, was, bufferModel(cfg))
+	if mustNotBeRemoved(table, key) && have != nil {
 		for _, f := range natural.Keys(clear) {
 			if v, stood := was[f]; stood {
 				clear[f] = v
@@ -226,11 +226,11 @@ func restoreField(cfg Config, o Op) (ops []Op) {
 	if v, ok := have[o.Field]; have == nil || ok != o.Del && v == o.Value {
 		return nil // a port that has been removed stays removed, and a removed row needs no fields
 	}
-	clear, keeps := cleared(o.Table, o.Key, Row{o.Field: have[o.Field]}, nil, bufferModel(cfg))
+	clear, keeps := withClearedFields(o.Table, o.Key, Row{o.Field: have[o.Field]}, nil, bufferModel(cfg))
 	if o.Del && keeps {
 		ops = append(ops, Op{Table: o.Table, Key: o.Key, Field: o.Field, Value: clear[o.Field], Clears: true})
 	}
-	if o.Del && lasting(o.Table, o.Key) {
+	if o.Del && mustNotBeRemoved(o.Table, o.Key) {
 		return ops
 	}
 	return append(ops, o)
@@ -265,7 +265,7 @@ func (u Undo) Written(cfg Config) []Op {
 	for _, o := range out {
 		ports[o.PortOf()] = ports[o.PortOf()] || o.changesPFC(cfg)
 	}
-	return append(out, u.made(cfg, func(port string) bool { return ports[port] })...)
+	return append(out, u.removeNewGroups(cfg, func(port string) bool { return ports[port] })...)
 }
 
 // Undone reports whether nothing that the run changed is left.
@@ -299,9 +299,9 @@ func (u Undo) written(cfg Config) []Op {
 	return out
 }
 
-// made returns the removal of the groups that buffermgrd has made since, on the ports for which of
+// removeNewGroups returns the removal of the groups that buffermgrd has made since, on the ports for which of
 // is true.
-func (u Undo) made(cfg Config, of func(port string) bool) (out []Op) {
+func (u Undo) removeNewGroups(cfg Config, of func(port string) bool) (out []Op) {
 	for _, key := range natural.Keys(cfg[TGroup]) {
 		port, _, _ := strings.Cut(key, "|")
 		if _, was := u.Groups[key]; !was && of(port) && Derived(cfg.Row(TGroup, key)["profile"]) {
@@ -338,7 +338,7 @@ func (u Undo) Derived(cfg Config) []Op {
 	for _, key := range natural.Keys(u.Groups) {
 		out = append(out, restore(cfg, TGroup, key, u.Groups[key])...)
 	}
-	out = append(out, u.made(cfg, func(port string) bool { return slices.Contains(u.Ports, port) })...)
+	out = append(out, u.removeNewGroups(cfg, func(port string) bool { return slices.Contains(u.Ports, port) })...)
 	return append(out, u.written(cfg)...)
 }
 

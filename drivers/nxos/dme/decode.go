@@ -65,7 +65,7 @@ func (d *decoder) system(sys tree.Object) {
 		d.link(e, "aggrif-items")
 	}
 	for _, e := range sys.At("lldp-items", "inst-items", "if-items").List("If-list") {
-		d.sees(e)
+		d.addNeighbors(e)
 	}
 	for _, e := range ipqos.At("queuing-items", "policy-items", "out-items", "intf-items").List("If-list") {
 		d.queues(e)
@@ -113,10 +113,10 @@ func (d *decoder) link(e tree.Object, state string) {
 	}
 }
 
-// sees adds the LLDP neighbors of a port (Cisco Nexus 3000 and 9000 Series NX-API REST SDK User
+// addNeighbors adds the LLDP neighbors of a port (Cisco Nexus 3000 and 9000 Series NX-API REST SDK User
 // Guide 10.4(x), Querying LLDP; ironcore-dev/network-operator internal/provider/cisco/nxos
 // lldp.go).
-func (d *decoder) sees(e tree.Object) {
+func (d *decoder) addNeighbors(e tree.Object) {
 	name, ok := longName(e.Text("id"))
 	if !ok {
 		return
