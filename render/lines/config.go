@@ -68,6 +68,10 @@ type Grammar struct {
 	// Gap returns the text printed between neighbouring lines; prev is nil before the first
 	// line.
 	Gap func(prev, next *Line, depth int) string
+	// Leave returns the lines of the top level that would be read as lines of the block printed
+	// before them. Outermost, the command that leaves all blocks, is printed before each.
+	Leave     func(top []*Line) map[*Line]bool
+	Outermost string
 	// Complete reports whether a configuration is the complete output of a device.
 	Complete func(*Config) bool
 }
@@ -130,10 +134,17 @@ var indentation = strings.Repeat(" ", 4*MaxDepth)
 
 func (g *Grammar) append(b []byte, ls []*Line, depth int) []byte {
 	indent := indentation[:g.Indent*min(depth, MaxDepth)]
+	var leave map[*Line]bool
+	if depth == 0 && g.Leave != nil {
+		leave = g.Leave(ls)
+	}
 	var prev *Line
 	for _, l := range ls {
 		if gap := g.Gap(prev, l, depth); gap != "" {
 			b = append(append(b, indent...), gap...)
+		}
+		if leave[l] {
+			b = append(append(b, g.Outermost...), '\n')
 		}
 		b = append(append(append(b, indent...), l.Text...), '\n')
 		if g.Raw(l.Text) {

@@ -244,6 +244,22 @@ func belongs(at place, text string) bool {
 	return ok
 }
 
+// elsewhere holds the first words of lines of the top level that have nothing to do with QoS. Such
+// a line ends the blocks before it.
+var elsewhere = []string{"aaa", "banner", "boot", "callhome", "class-map", "cli", "clock", "control-plane", "copp", "errdisable", "evpn", "fabric", "feature", "feature-set", "flow", "hardware",
+	"hostname", "icam", "ip access-list", "ip arp", "ip domain-lookup", "ip domain-name", "ip name-server", "ip prefix-list", "ip route", "ipv6 access-list", "ipv6 route", "key", "line", "lldp", "logging", "mac",
+	"monitor", "ntp", "nv", "nxapi", "object-group", "policy-map", "priority-flow-control", "rmon", "role", "route-map", "router", "snmp-server", "spanning-tree", "ssh", "switchname", "system", "tacacs-server", "telemetry",
+	"track", "username", "vdc", "version", "vlan", "vpc", "vrf context"}
+
+// takes reports whether a line is known at a place.
+func takes(at place, text string) bool {
+	if belongs(at, text) {
+		return true
+	}
+	text = strings.TrimPrefix(text, "no ")
+	return at == inGlobal && slices.ContainsFunc(elsewhere, func(words string) bool { _, ok := cutWords(text, words); return ok })
+}
+
 // keyOf returns the key that a line at a place sets. An unknown line is its own key.
 func keyOf(at place, text string) string {
 	if s, ok := statementOf(at, text); ok && !s.many {

@@ -5,27 +5,30 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/render/forms"
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // Lines is the grammar of NX-OS for package lines. A policy or class-map that is still referred
 // to is not removed. Within a queuing policy, bandwidth is released before it is assigned.
 var Lines = &lines.Grammar{
-	Top:      inGlobal,
-	Opens:    opens,
-	Sets:     sets,
-	Unset:    func(at place, _, held string) string { return unsetOf(at, held) },
-	Rank:     rankOf,
-	Default:  isDefault,
-	Lasting:  []place{inSystem, inInterface},
-	Named:    namedIn,
-	Phases:   phases,
-	Swap:     swaps,
-	Rations:  map[place]lines.Ration{inClassQueuing: {Order: queueOrder, Frees: gives}},
-	Known:    known,
-	Indent:   2,
-	Raw:      func(line string) bool { _, ok := bannerOf(line); return ok },
-	Complete: complete,
+	Top:       inGlobal,
+	Opens:     opens,
+	Sets:      sets,
+	Unset:     func(at place, _, held string) string { return unsetOf(at, held) },
+	Rank:      rankOf,
+	Default:   isDefault,
+	Lasting:   []place{inSystem, inInterface},
+	Named:     namedIn,
+	Phases:    phases,
+	Swap:      swaps,
+	Rations:   map[place]lines.Ration{inClassQueuing: {Order: queueOrder, Frees: gives}},
+	Known:     known,
+	Indent:    2,
+	Raw:       func(line string) bool { _, ok := bannerOf(line); return ok },
+	Leave:     func(top []*Line) map[*Line]bool { return layout.Leave(top) },
+	Outermost: forms.Outermost,
+	Complete:  complete,
 	Gap: func(prev, next *Line, depth int) string {
 		if depth == 0 && prev != nil && apart(prev, next) {
 			return "\n"

@@ -1,0 +1,380 @@
+package forms
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/render/lines"
+)
+
+// Layout tells a parser what it must know of a system to put the lines of a text into blocks.
+type Layout struct {
+	// Top is the mode of lines outside blocks.
+	Top Mode
+	// Opens tells which block a line opens in a section, as [lines.Grammar.Opens] does.
+	Opens func(section, line string) (id string, at Mode, ok bool)
+	// Takes reports whether a mode knows a line.
+	Takes func(at Mode, line string) bool
+	// Raw returns a function that recognizes the last line of the free text that a line begins;
+	// nil if it begins none.
+	Raw func(line string) func(line string) bool
+	// Inside reports whether a prompt with this mode belongs to a block: "config-if".
+	Inside func(mode string) bool
+}
+
+// Outermost is the command that a printed configuration uses to leave all blocks.
+const Outermost = "configure terminal"
+
+// Parse reads a configuration into c, which is empty: a running configuration, generated text, or a pasted session with
+// prompts, with any indentation. It fails on text that cannot be configuration: NUL bytes, long
+// lines, deep nesting. Time and memory are linear in the size of the text.
+//
+// Indentation proposes the block of a line, and the modes decide. A line that is not indented
+// below an open block belongs to the innermost one that knows it; if lines were indented below
+// that block, only if the block outside does not know the line. Blank lines and comments end no
+// block. A line that nothing knows belongs to the block of its two neighbours, if they share
+// one.
+func (y *Layout) Parse(c *lines.Config, text []byte) error {
+	p := parser{Layout: y, cfg: c, blocks: map[blockKey]*lines.Line{}, lastIn: map[*lines.Line]*lines.Line{}}
+	c.Whole = len(text) > 0 && text[len(text)-1] == '\n'
+	if err := lines.Each(text, p.line); err != nil {
+		return err
+	}
+	p.settle(p.outer)
+	c.Whole = c.Whole && p.raw == nil && !p.paged
+	return nil
+}
+
+// frame is a line that other lines may stand below.
+type frame struct {
+	line          *lines.Line
+	indent, depth int
+	at            Mode // mode of the lines below it
+	// header is set if the line opens a block, indented if a line is indented below it.
+	header, indented bool
+}
+
+// blockKey identifies a block: the line it stands below, and its identity.
+type blockKey struct {
+	above *lines.Line
+	id    string
+}
+
+type parser struct {
+	*Layout
+	cfg    *lines.Config
+	stack  []*frame // by indentation
+	open   []*frame // open blocks, the outermost first
+	blocks map[blockKey]*lines.Line
+	// lastIn holds the last block in each block.
+	lastIn map[*lines.Line]*lines.Line
+	// waiting holds unknown lines that belong to block inner if the next line does, else to
+	// block outer; nil is the top level.
+	waiting      []*lines.Line
+	inner, outer *frame
+	// raw is the line whose free text is being read, and ends recognizes its last line.
+	raw  *lines.Line
+	ends func(line string) bool
+	// paged is set if the text contains a pager prompt.
+	paged bool
+}
+
+func (p *parser) line(s string, no int) error {
+	if p.raw != nil {
+		p.raw.Sub = append(p.raw.Sub, &lines.Line{Text: s, No: no})
+		if p.ends(s) {
+			p.raw = nil
+		}
+		return nil
+	}
+	l, indent := &lines.Line{Text: strings.TrimSpace(s), No: no}, lines.Width(s)
+	if l.Text == "" {
+		return nil
+	}
+	p.paged = p.paged || strings.HasPrefix(l.Text, "--More--")
+	if l.Text[0] == '!' {
+		p.comment(l, indent)
+		return nil
+	}
+	for len(p.stack) > 0 && p.stack[len(p.stack)-1].indent >= indent {
+		p.stack = p.stack[:len(p.stack)-1]
+	}
+	if n := len(p.stack); n > 0 {
+		f := p.stack[n-1]
+		f.indented = true
+		return p.place(f, l, indent, false)
+	}
+	return p.flat(l, indent)
+}
+
+// comment adds a comment at the level of its indentation.
+func (p *parser) comment(l *lines.Line, indent int) {
+	var f *frame
+	for _, over := range slices.Backward(p.stack) {
+		if over.indent < indent {
+			f = over
+			break
+		}
+	}
+	switch {
+	case f == p.outer && len(p.waiting) > 0:
+		p.waiting = append(p.waiting, l)
+		return
+	case f == nil || p.outer != nil && f.depth < p.outer.depth:
+		p.settle(p.outer)
+	}
+	if f == nil {
+		p.cfg.Lines = append(p.cfg.Lines, l)
+	} else {
+		f.line.Sub = append(f.line.Sub, l)
+	}
+}
+
+// flat places a line that is not indented below another line.
+func (p *parser) flat(l *lines.Line, indent int) error {
+	mode, typed := "", false
+	for m, rest, ok := lines.CutPrompt(l.Text); ok; m, rest, ok = lines.CutPrompt(l.Text) {
+		mode, typed, l.Text = m, true, rest
+		if m == "" || rest == "" {
+			// A prompt alone, or a show command.
+			p.cfg.Whole = p.cfg.Whole || rest == ""
+			return nil
+		}
+	}
+	inside := typed && p.Inside(mode)
+	if typed && !inside || l.Text == "end" || l.Text == Outermost {
+		p.settle(p.outer)
+		p.open = nil
+	}
+	switch {
+	case l.Text == "end" || l.Text == Outermost:
+		return nil
+	case l.Text[0] == '!':
+		p.comment(l, indent)
+		return nil
+	}
+	return p.place(nil, l, indent, inside)
+}
+
+// within returns the open blocks below a frame; nil is the top level.
+func (p *parser) within(f *frame) []*frame {
+	if f == nil {
+		return p.open
+	}
+	return p.open[slices.Index(p.open, f)+1:]
+}
+
+// place puts a line into block f, which its indentation proposes, or into an open block below f.
+// inside is set if a prompt shows that the line was typed in an open block.
+func (p *parser) place(f *frame, l *lines.Line, indent int, inside bool) error {
+	if f != p.outer {
+		p.settle(p.outer)
+	}
+	if l.Text == "exit" && (f == nil || f.header) {
+		p.settle(p.inner)
+		p.open = p.open[:max(0, len(p.open)-1)]
+		return nil
+	}
+	if f != nil && !slices.Contains(p.open, f) {
+		if !f.header || f.depth > 1 {
+			return p.put(f, l, indent)
+		}
+		p.enter(nil, f)
+	}
+	open := p.within(f)
+	if f == nil {
+		if _, _, header := p.Opens("", l.Text); header {
+			open = nil
+		}
+	}
+	into, known := p.taker(open, l.Text, false), true
+	if into == nil {
+		if into = f; !p.takes(f, l.Text) {
+			into = p.taker(open, l.Text, true)
+			known = into != nil
+		}
+	}
+	inner := flatIn(open)
+	switch {
+	case known && slices.Contains(open, into):
+		p.settle(p.inner)
+	case known || inner == nil || p.Raw(l.Text) != nil:
+		p.settle(p.outer)
+		if into = f; f == nil && known {
+			p.open = nil
+		}
+	case inside:
+		p.settle(inner)
+		into = inner
+	default:
+		p.wait(f, inner, l, indent)
+		return nil
+	}
+	return p.put(into, l, indent)
+}
+
+// flatIn returns the innermost block that has no line indented below it; nil if there is none.
+func flatIn(open []*frame) *frame {
+	for _, f := range slices.Backward(open) {
+		if !f.indented {
+			return f
+		}
+	}
+	return nil
+}
+
+// taker returns the innermost open block that knows a line; nil if there is none. It considers
+// only blocks with lines indented below them, or only those without.
+func (p *parser) taker(open []*frame, text string, indented bool) *frame {
+	for _, f := range slices.Backward(open) {
+		if f.indented == indented && p.Takes(f.at, text) {
+			return f
+		}
+	}
+	return nil
+}
+
+// takes reports whether a block knows a line; nil is the top level.
+func (p *parser) takes(f *frame, text string) bool {
+	if f != nil {
+		return p.Takes(f.at, text)
+	}
+	_, _, header := p.Opens("", text)
+	return header || p.Takes(p.Top, text)
+}
+
+// wait keeps an unknown line until the next line shows its block.
+func (p *parser) wait(f, inner *frame, l *lines.Line, indent int) {
+	depth := 1
+	if f != nil {
+		depth = f.depth + 1
+	}
+	p.waiting, p.inner, p.outer = append(p.waiting, l), inner, f
+	p.stack = append(p.stack, &frame{line: l, indent: indent, depth: depth})
+}
+
+// settle adds the waiting lines to a block; nil is the top level.
+func (p *parser) settle(f *frame) {
+	for _, l := range p.waiting {
+		if f == nil {
+			p.cfg.Lines = append(p.cfg.Lines, l)
+		} else {
+			into := p.home(f, l.Text).line
+			into.Sub = append(into.Sub, l)
+		}
+	}
+	p.waiting, p.inner, p.outer = nil, nil, nil
+}
+
+// home returns the last block in f if that knows a line and f does not; else f.
+func (p *parser) home(f *frame, text string) *frame {
+	l := p.lastIn[f.line]
+	if l == nil || p.Takes(f.at, text) {
+		return f
+	}
+	if _, at, _ := p.Opens(f.line.Text, l.Text); !p.Takes(at, text) {
+		return f
+	}
+	return p.reopened(f, l)
+}
+
+// reopened returns the frame of a block in f that the text left before.
+func (p *parser) reopened(f *frame, l *lines.Line) *frame {
+	_, at, _ := p.Opens(f.line.Text, l.Text)
+	return &frame{line: l, indent: f.indent, depth: f.depth + 1, at: at, header: true, indented: len(l.Sub) > 0}
+}
+
+// put adds a line to a block; nil is the top level. A header that the block already has opens
+// the existing block again.
+func (p *parser) put(f *frame, l *lines.Line, indent int) error {
+	if f != nil {
+		f = p.home(f, l.Text)
+	}
+	own := &frame{line: l, indent: indent, depth: 1}
+	above, section, into := (*lines.Line)(nil), "", &p.cfg.Lines
+	if f != nil {
+		own.depth, above, section, into = f.depth+1, f.line, f.line.Text, &f.line.Sub
+	}
+	if own.depth > lines.MaxDepth {
+		return fmt.Errorf("more than %d levels", lines.MaxDepth)
+	}
+	id, at, header := p.Opens(section, l.Text)
+	header = header && own.depth <= 2
+	key := blockKey{above, id}
+	if same := p.blocks[key]; header && same != nil {
+		own.line = same
+	} else {
+		*into = append(*into, l)
+		if header && f != nil {
+			p.lastIn[above] = l
+		}
+	}
+	if ends := p.Raw(l.Text); ends != nil {
+		p.raw, p.ends = own.line, ends
+		return nil
+	}
+	p.stack = append(p.stack, own)
+	if header {
+		own.at, own.header, p.blocks[key] = at, true, own.line
+		p.enter(f, own)
+	}
+	return nil
+}
+
+// enter opens a block in block f; nil is the top level. The last block in it is open as well, if
+// the text opens it again.
+func (p *parser) enter(f, own *frame) {
+	switch {
+	case f == nil:
+		p.open = append(p.open[:0], own)
+	case slices.Contains(p.open, f):
+		p.open = append(p.open[:slices.Index(p.open, f)+1], own)
+	default:
+		p.open = append(p.open[:0], f, own)
+	}
+	if l := p.lastIn[own.line]; l != nil {
+		p.open = append(p.open, p.reopened(own, l))
+	}
+}
+
+// Leave returns the lines of the top level that a printed configuration must precede with
+// [Outermost]: without it, they would be read as lines of the block before them.
+func (y *Layout) Leave(top []*lines.Line) map[*lines.Line]bool {
+	var out map[*lines.Line]bool
+	var open []block
+	for _, l := range top {
+		if _, at, header := y.Opens("", l.Text); header {
+			open = y.blocks(l, at)
+			continue
+		}
+		known := y.Takes(y.Top, l.Text)
+		if slices.ContainsFunc(open, func(b block) bool { return (b.empty || !known) && y.Takes(b.at, l.Text) }) {
+			if out == nil {
+				out = map[*lines.Line]bool{}
+			}
+			out[l], open = true, nil
+		}
+		if known {
+			open = nil
+		}
+	}
+	return out
+}
+
+// block is a printed block, which may take the lines after it.
+type block struct {
+	at    Mode
+	empty bool
+}
+
+// blocks returns a block and the last block in it.
+func (y *Layout) blocks(l *lines.Line, at Mode) []block {
+	out := []block{{at, len(l.Sub) == 0}}
+	for _, s := range slices.Backward(l.Sub) {
+		if _, in, ok := y.Opens(l.Text, s.Text); ok {
+			return append(out, block{in, len(s.Sub) == 0})
+		}
+	}
+	return out
+}

@@ -1,0 +1,239 @@
+package nxos
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render"
+)
+
+// published returns the configurations of the import corpus, by name.
+func published(t testing.TB) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob("../../fleet/testdata/adopt/nxos/*.txtar")
+	if err != nil || len(files) < 90 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	out := map[string]string{}
+	for _, file := range files {
+		a, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range a.Files {
+			if f.Name == "config" {
+				out[strings.TrimSuffix(filepath.Base(file), ".txtar")] = string(f.Data)
+			}
+		}
+	}
+	return out
+}
+
+// laidOut returns a parsed configuration as text, with each line at the column and after the
+// separator that place gives. Banners and lines below unknown lines keep their indentation.
+func laidOut(c *Config, place func(path []*Line) (column int, before string)) string {
+	var b strings.Builder
+	var write func(path, ls []*Line)
+	write = func(path, ls []*Line) {
+		for _, l := range ls {
+			own := append(slices.Clip(path), l)
+			column, before := 2*len(path), ""
+			if inBlock(own) {
+				column, before = place(own)
+			}
+			b.WriteString(before + strings.Repeat(" ", column) + l.Text + "\n")
+			if _, raw := bannerOf(l.Text); raw {
+				for _, s := range l.Sub {
+					b.WriteString(s.Text + "\n")
+				}
+				continue
+			}
+			write(own, l.Sub)
+		}
+	}
+	write(nil, c.Lines)
+	return b.String()
+}
+
+// inBlock reports whether the blocks above a line are ones that NX-OS configures QoS in.
+func inBlock(path []*Line) bool {
+	section := ""
+	for _, l := range path[:len(path)-1] {
+		if _, _, ok := opens(section, l.Text); !ok {
+			return false
+		}
+		section = l.Text
+	}
+	return true
+}
+
+// layouts are ways in which people paste a configuration. None changes its meaning.
+var layouts = map[string]func(c *Config) string{
+	"blank lines": func(c *Config) string {
+		return laidOut(c, func(path []*Line) (int, string) { return 2 * (len(path) - 1), "\n" })
+	},
+	"flat": func(c *Config) string {
+		return laidOut(c, func([]*Line) (int, string) { return 0, "" })
+	},
+	"flat with blank lines": func(c *Config) string {
+		return laidOut(c, func([]*Line) (int, string) { return 0, "\n" })
+	},
+	"flat with separators": func(c *Config) string {
+		return laidOut(c, func([]*Line) (int, string) { return 0, "!\n" })
+	},
+	"separators": func(c *Config) string {
+		return laidOut(c, func(path []*Line) (int, string) { return 2 * (len(path) - 1), "!\n" })
+	},
+	"classes in column 0": func(c *Config) string {
+		return laidOut(c, func(path []*Line) (int, string) {
+			if len(path) > 1 && strings.HasPrefix(path[1].Text, "class ") {
+				return 2 * (len(path) - 2), ""
+			}
+			return 2 * (len(path) - 1), ""
+		})
+	},
+	"classes at the column of their lines": func(c *Config) string {
+		return laidOut(c, func(path []*Line) (int, string) { return 2 * min(len(path)-1, 1), "" })
+	},
+}
+
+// Decode and Account do not depend on how the text of a configuration is laid out.
+func TestLayoutsMeanTheSame(t *testing.T) {
+	configs := published(t)
+	for name, lay := range layouts {
+		t.Run(name, func(t *testing.T) {
+			devices, missing := 0, 0
+			for file, text := range configs {
+				c := parse(t, text)
+				laid := lay(c)
+				got := parse(t, laid)
+				if same, lost := compared(c, got); !same || lost > 0 {
+					devices, missing = devices+1, missing+lost
+					t.Logf("%s: same device: %v, lines lost: %d", file, same, lost)
+				}
+			}
+			if devices > 0 {
+				t.Errorf("%d of %d configurations are read differently; %d lines are missing from the accounts", devices, len(configs), missing)
+			}
+		})
+	}
+}
+
+// compared compares the devices of two configurations, and counts the account lines of the first
+// that the second does not have.
+func compared(want, got *Config) (same bool, lost int) {
+	m, _ := ModelOf(want.String())
+	have := map[string]int{}
+	for _, l := range Account(got, m) {
+		have[accounted(l)]++
+	}
+	for _, l := range Account(want, m) {
+		if have[accounted(l)]--; have[accounted(l)] < 0 {
+			lost++
+		}
+	}
+	return reflect.DeepEqual(deviceOf(want, m), deviceOf(got, m)), lost
+}
+
+func deviceOf(c *Config, m ClassModel) *qos.Device {
+	d, _ := Decode(c, m)
+	return d
+}
+
+// accounted returns an account line without its line number and the numbers in its reason.
+func accounted(l render.Line) string {
+	why, _, _ := strings.Cut(l.Why, ": line ")
+	return fmt.Sprintf("%s | %s | %s | %s | %s | %v | %v", l.Where, l.Text, l.Fate, why, l.Check, l.Ports, l.Attrs)
+}
+
+// between returns the lines that follow another line of the same block, and whether an account
+// lists all lines of that block.
+func between(c *Config) map[*Line]bool {
+	out := map[*Line]bool{}
+	add := func(ls []*Line, listed bool) {
+		for _, l := range ls[min(1, len(ls)):] {
+			out[l] = listed
+		}
+	}
+	for _, l := range c.Lines {
+		h, ok := headOf(l.Text)
+		switch {
+		case !ok || h.at == inProfile:
+		case h.at == inInterface:
+			add(l.Sub, false)
+		case h.at == inSystem:
+			add(l.Sub, true)
+		case slices.Contains(types, h.typ):
+			add(l.Sub, true)
+			for _, class := range classes(l) {
+				add(class.Sub, true)
+			}
+		}
+	}
+	return out
+}
+
+// A line that this tool does not know, between two lines of a block, is in the account and
+// changes nothing else.
+func TestUnknownLineBetweenTwoLines(t *testing.T) {
+	const strange = "frobnicate 7"
+	for _, step := range []int{2, 0} {
+		changed, missing, tried := 0, 0, 0
+		for file, text := range published(t) {
+			c := parse(t, text)
+			m, _ := ModelOf(text)
+			want := deviceOf(c, m)
+			for at, listed := range between(c) {
+				tried++
+				got := parse(t, laidOut(c, func(path []*Line) (int, string) {
+					column := step * (len(path) - 1)
+					if path[len(path)-1] == at {
+						return column, strings.Repeat(" ", column) + strange + "\n"
+					}
+					return column, ""
+				}))
+				if !reflect.DeepEqual(deviceOf(got, m), want) {
+					changed++
+					t.Logf("%s, line %d (%s), indented by %d: the device changes", file, at.No, at.Text, step)
+				}
+				if listed && !slices.ContainsFunc(Account(got, m), func(l render.Line) bool { return l.Text == strange }) {
+					missing++
+					t.Logf("%s, line %d (%s), indented by %d: the strange line is not in the account", file, at.No, at.Text, step)
+				}
+			}
+		}
+		if changed+missing > 0 {
+			t.Errorf("indented by %d: of %d strange lines %d change the device and %d are not in the account", step, tried, changed, missing)
+		}
+	}
+}
+
+// What was read from any text, and printed, is read as the same.
+func TestPrintedIsReadAsTheSame(t *testing.T) {
+	pool := []string{
+		"interface Ethernet1/1", "interface Ethernet1/2", "class-map type qos match-any A", "policy-map type qos P", "class A", "class B", "class class-default",
+		"policy-map type queuing Q", "class type queuing c-out-8q-q3", "system qos", "hostname x", "frobnicate 7", "vlan 10", "! comment", "",
+		"mtu 9216", "match dscp 26", "set qos-group 3", "bandwidth percent 3", "priority-flow-control mode on", keyWatchdog + " on", "no shutdown",
+		"description x", "service-policy type qos input P", "exit", "end", "configure terminal", "router bgp 1", "banner motd #", "#",
+	}
+	r := rand.New(rand.NewPCG(34, 0))
+	for range 5000 {
+		var b strings.Builder
+		for range 2 + r.IntN(14) {
+			b.WriteString(strings.Repeat(" ", []int{0, 0, 2, 4}[r.IntN(4)]) + pool[r.IntN(len(pool))] + "\n")
+		}
+		b.WriteString("#\n") // ends a banner
+		text := parse(t, b.String()).String()
+		if again := parse(t, text).String(); again != text {
+			t.Fatalf("read\n%s\nas\n%s\nand that as\n%s", b.String(), text, again)
+		}
+	}
+}
