@@ -107,7 +107,7 @@ func inventoryFiles(paths []string) (out []string, err error) {
 			return nil, err
 		}
 		if len(out) == n {
-			return nil, fmt.Errorf("%s holds no .json, .yml or .yaml file", p)
+			return nil, fmt.Errorf("%s contains no .json, .yml or .yaml file", p)
 		}
 	}
 	return out, nil

@@ -329,7 +329,7 @@ func (r *run) resetParts(ctx context.Context, drv drivers.Driver, dev Device, p 
 // restore sets again what a reset has lost, unless the device itself has restored it.
 func (r *run) restore(ctx context.Context, drv drivers.Driver, dev Device, plan *drivers.Steps) error {
 	if n := len(plan.Items); n > 0 {
-		r.reportText(dev.Name, fmt.Sprintf("setting again what the reset has lost, %s", words.Count(n, "request")))
+		r.reportText(dev.Name, fmt.Sprintf("restoring the settings that the reset lost, %s", words.Count(n, "request")))
 		snap, err := drv.Read(ctx)
 		if err == nil {
 			_, err = drv.Apply(ctx, snap, plan, drivers.ApplyOptions{ID: r.id})

@@ -87,7 +87,7 @@ func (v *hostCheck) lost(want *nic.Port) (what, fix string) {
 	if want.RDMA != "" {
 		for _, name := range natural.Keys(v.running.Ports) {
 			if p := v.running.Ports[name]; p != nil && p.RDMA == want.RDMA && p.RDMAPort <= 1 && v.desired.Ports[name] == nil {
-				return fmt.Sprintf("%s: its RDMA device %s is that of %s", what, want.RDMA, printable(name)), "correct its name in the intent, or on the host"
+				return fmt.Sprintf("%s: its RDMA device %s belongs to %s", what, want.RDMA, printable(name)), "correct its name in the intent, or on the host"
 			}
 		}
 	}

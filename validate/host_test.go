@@ -173,7 +173,7 @@ func hostCases() []brokenHost {
 			delete(h.running.Ports, "eth1")
 			p.Name, p.Carrier.V = "eth9", false
 			h.running.Ports["eth9"] = p
-		}, "its RDMA device mlx5_1 is that of eth9", "correct its name"},
+		}, "its RDMA device mlx5_1 belongs to eth9", "correct its name"},
 		{"NIC-04", Error, func(h *hostCase) {
 			delete(h.running.Ports, "eth1")
 			h.running.Away = []string{"mlx5_1", "mlx5_7"}

@@ -234,7 +234,7 @@ func (a *Answered) Add(f *intent.Fabric, device string, is drivers.Identity) (wh
 		}
 		named := was.Hostname != "" && is.Hostname != "" && !strings.EqualFold(was.Hostname, is.Hostname)
 		if was.device != device && !named && was.Unit.Same(is.Unit) {
-			what = fmt.Sprintf("the device at %s is that of %s as well: both addresses answer with the %s", newIdentity(f, device, Evidence{}).at, was.device, is.Unit)
+			what = fmt.Sprintf("the device at %s also answers at the address of %s: both have the %s", newIdentity(f, device, Evidence{}).at, was.device, is.Unit)
 		}
 	}
 	return what

@@ -35,7 +35,7 @@ func Boot(ctx context.Context, m *local.Machine, device string, say func(format 
 	switch {
 	case desired == nil && selectors != nil:
 		// The udev rules start the unit for more devices than the selectors choose.
-		say("%s is no device of the host file", device)
+		say("%s is not a device in the host file", device)
 		return nil
 	case desired == nil:
 		return fmt.Errorf("the host file has no device %s", device)

@@ -54,7 +54,7 @@ func (d *Driver) Write(ctx context.Context, w *lines.Work) (lines.Fate, error) {
 	}
 	if kept != nil {
 		// A dual-stage commit needs no checkpoint because of its timer.
-		kept = fmt.Errorf("the switch keeps no checkpoint to go back to (show checkpoint summary lists what it has; this tool removes only its own): %w", kept)
+		kept = fmt.Errorf("the switch cannot create a checkpoint to revert to (show checkpoint summary lists what it has; this tool removes only its own): %w", kept)
 	}
 	if err := d.checkNoOtherRun(ctx, w.Record, kept); err != nil {
 		d.Forget(ctx, w.Record)

@@ -62,7 +62,7 @@ var realPace = lines.Pace{Poll: time.Second, Settled: 5 * time.Second, Work: 3 *
 // transport for writing QoS, so a target without it returns ErrUnsupported.
 func Open(t drivers.Target) (drivers.Driver, error) {
 	if t.SSH == nil {
-		return nil, fmt.Errorf("%w: QoS of NX-OS is written over SSH, and the intent gives no way to reach this switch over SSH (ssh: {} or ssh.address)", drivers.ErrUnsupported)
+		return nil, fmt.Errorf("%w: QoS of NX-OS is written over SSH, but the intent does not say how to reach this switch over SSH (ssh: {} or ssh.address)", drivers.ErrUnsupported)
 	}
 	d := newDriver(t)
 	d.Shell = drivers.NewShell(*t.SSH, platform)

@@ -232,20 +232,20 @@ type etcdLock struct {
 func (l *etcdLock) beat(ctx context.Context) error {
 	_, err := l.e.c.KeepAliveOnce(ctx, l.id)
 	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
-		return l.gone()
+		return l.lose()
 	}
 	if err != nil {
 		return err
 	}
 	lock, err := l.e.c.Get(ctx, l.e.root+"lock", clientv3.WithKeysOnly())
 	if err == nil && (len(lock.Kvs) == 0 || lock.Kvs[0].CreateRevision != l.rev) {
-		return l.gone()
+		return l.lose()
 	}
 	return err
 }
 
-// gone ends the lease because someone else, or nobody, has the lock. It returns the error.
-func (l *etcdLock) gone() error {
+// lose ends the lease because someone else, or nobody, has the lock. It returns the error.
+func (l *etcdLock) lose() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	err := LostTo(ctx, l.e, l.owner)
@@ -269,8 +269,8 @@ func (l *etcdLock) commit(ctx context.Context, fresh string, last created, op cl
 		case err == nil && done.Succeeded:
 			return done.Header.Revision, nil
 		case err == nil:
-			return 0, l.refused(done.Responses, fresh, last, op)
-		case ctx.Err() != nil || !passing(err):
+			return 0, l.rejection(done.Responses, fresh, last, op)
+		case ctx.Err() != nil || !isTemporary(err):
 			return 0, err
 		}
 		select {
@@ -283,13 +283,13 @@ func (l *etcdLock) commit(ctx context.Context, fresh string, last created, op cl
 // errThere means that a key exists that should not: an earlier attempt arrived late.
 var errThere = errors.New("already there")
 
-// refused returns why a transaction was rejected, given the keys that it found. It returns
+// rejection returns why a transaction was rejected, given the keys that it found. It returns
 // nil if an earlier attempt made the write and only its response was lost.
-func (l *etcdLock) refused(found []*etcdserverpb.ResponseOp, fresh string, last created, op clientv3.Op) error {
+func (l *etcdLock) rejection(found []*etcdserverpb.ResponseOp, fresh string, last created, op clientv3.Op) error {
 	keys := func(i int) []*mvccpb.KeyValue { return found[i].GetResponseRange().Kvs }
 	lock := keys(0)
 	if len(lock) == 0 || lock[0].CreateRevision != l.rev {
-		return l.gone()
+		return l.lose()
 	}
 	if last.key != "" {
 		if kept := keys(1); len(kept) == 0 || kept[0].CreateRevision != last.rev {
@@ -302,9 +302,9 @@ func (l *etcdLock) refused(found []*etcdserverpb.ResponseOp, fresh string, last 
 	return nil
 }
 
-// passing reports whether an error from etcd is temporary: no member was reachable, or the cluster
+// isTemporary reports whether an error from etcd is temporary: no member was reachable, or the cluster
 // had no leader.
-func passing(err error) bool {
+func isTemporary(err error) bool {
 	var refused rpctypes.EtcdError
 	return errors.As(err, &refused) && refused.Code() == codes.Unavailable ||
 		status.Code(err) == codes.Unavailable || errors.Is(err, errNoAnswer)

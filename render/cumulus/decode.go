@@ -619,7 +619,7 @@ func noPlace(at Path, leaf *Node) (why string, open bool) {
 	case in("qos", "advance-buffer-config"):
 		return "buffers tuned by hand; they stay as they are", true
 	case in("qos", "traffic-pool") && last != "memory-percent":
-		return "which priorities take from a pool; it stays as it is", false
+		return "the priorities of a pool; it stays as it is", false
 	case in("qos", famPFC) && (last == "xoff-threshold" || last == "xon-threshold" || last == "port-buffer"):
 		return "headroom set by hand, which NVIDIA advises against; it stays as it is", true
 	case in("qos", famPFC) && last == "small-packet-probability", in("interface") && last == "small-packet-probability":
@@ -631,7 +631,7 @@ func noPlace(at Path, leaf *Node) (why string, open bool) {
 	case in("qos", famMapping) && last == "port-default-sp":
 		return "the priority of packets without a mark that counts", false
 	case in("qos", famPause) && (last == "xoff-threshold" || last == "xon-threshold" || last == "port-buffer" || last == "cable-length"):
-		return "of link pause; it stays as it is", false
+		return "a setting of link pause; it stays as it is", false
 	case in("interface") && len(at) > 3 && at[2] == "qos" && (at[3] == "headroom" || at[3] == "shared-headroom-pool"):
 		return "headroom of the port set by hand; it stays as it is", true
 	case in("system", "forwarding", "packet-trim"), in("interface") && len(at) > 2 && at[2] == "packet-trim":

@@ -567,7 +567,7 @@ func (a *accountant) port(where string, l *Line, h head) {
 			d = shapes(ports, portAttrs[key]...)
 		}
 	case h.at == inInterface && len(ports) == 0 && !strings.HasPrefix(h.name, "port-channel") && !isPort(h.name) && len(rangeOf(h.name)) == 1:
-		d = left("the interface is no port that the intent can have")
+		d = left("the interface cannot be a port in an intent")
 	case len(ports) == 0 && strings.HasPrefix(h.name, "port-channel"):
 		d = inert("the port-channel has no member without a line of its own")
 	case len(ports) == 0:
@@ -617,7 +617,7 @@ func (a *accountant) inherits(h head, name string) verdict {
 		attrs = append(attrs, portAttrs[keyOf(inInterface, s.Text)]...)
 	}
 	if len(attrs) == 0 {
-		return left("the port-profile says nothing of QoS")
+		return left("the port-profile has no QoS settings")
 	}
 	ports := []string{}
 	for _, port := range rangeOf(h.name) {

@@ -165,7 +165,7 @@ func (r *refuser) queues(p *qos.Port) {
 		case s.V.MaxRate < 0 || !hasRate(s.V.MaxRate):
 			r.add(field, "this tool writes no maximum rate of %s", s.V.MaxRate)
 		case s.V.Strict && weighted:
-			r.add(field, "NX-OS wants strict queues adjacent, from the highest down; give the strict class a higher queue than every weighted one")
+			r.add(field, "NX-OS requires adjacent strict queues, from the highest down; give the strict class a higher queue than every weighted one")
 		}
 		if s.Set && !s.V.Strict {
 			weighted = true
@@ -292,7 +292,7 @@ func Warnings(d *qos.Device, m ClassModel) []string {
 	ports := natural.Keys(d.Ports)
 	for _, name := range ports {
 		if p := d.Ports[name]; p.LinkPause.V && p.PFC.V != 0 {
-			add("%s has both link pause and PFC; a switch wants one of them", name)
+			add("%s has both link pause and PFC; a port can use only one of them", name)
 		}
 	}
 	if n := len(commonOf(d, ports).pauses); n > 3 {

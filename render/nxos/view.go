@@ -367,7 +367,7 @@ func (v *view) readActions(policy, class *Line) (group, dscp int8) {
 		case ok:
 			v.add(policy.Text, l, "not a qos-group of this switch; group 0 is assumed")
 		case !isComment(l.Text):
-			v.add(policy.Text, l, "this tool cannot represent this action of %s; it stays as it is", class.Text)
+			v.add(policy.Text, l, "this tool cannot represent this action of %s and leaves it", class.Text)
 		}
 	}
 	return group, dscp

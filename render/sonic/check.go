@@ -70,7 +70,7 @@ func (o Op) checkPlace(managed func(port string) bool) (err error) {
 	case TPort:
 		err = errors.Join(onPort(o.Key), field(slices.Contains(portWrites, o.Field)))
 		if o.Field == "admin_status" && !o.Del && o.Value != "up" && o.Value != "down" {
-			err = fmt.Errorf("%q is no admin state", o.Value)
+			err = fmt.Errorf("%q is not an admin state", o.Value)
 		}
 	case TCable:
 		err = field(o.Key == cableName)
@@ -103,7 +103,7 @@ func (o Op) checkPlace(managed func(port string) bool) (err error) {
 		port, index, _ := strings.Cut(o.Key, "|")
 		if err = errors.Join(onPort(port), whole()); err == nil {
 			if _, _, ok := Indexes(index); !ok {
-				err = fmt.Errorf("%q is no index", index)
+				err = fmt.Errorf("%q is not an index", index)
 			}
 		}
 	case TProfile:
@@ -173,7 +173,7 @@ func (u Undo) Check(managed func(port string) bool) error {
 	}
 	for _, name := range u.Profiles {
 		if !Derived(name) || !isName(name) {
-			return fmt.Errorf("undo record: %q is no profile that a switch derives", name)
+			return fmt.Errorf("undo record: %q is not a profile that a switch derives", name)
 		}
 	}
 	if !checkpointWord.MatchString(u.Checkpoint) {

@@ -86,7 +86,7 @@ func lookupRow(words []string) (LookupRow, error) {
 	}
 	// The switch compares text: it does not find "05m".
 	if !lookupSpeed.MatchString(words[0]) || !lookupCable.MatchString(words[1]) {
-		return LookupRow{}, fmt.Errorf("%q and %q are no speed in Mb/s and cable length", brief(words[0]), brief(words[1]))
+		return LookupRow{}, fmt.Errorf("%q and %q are not a speed in Mb/s and a cable length", brief(words[0]), brief(words[1]))
 	}
 	mbps, _ := strconv.ParseInt(words[0], 10, 64)
 	metres, _ := strconv.ParseInt(strings.TrimSuffix(words[1], "m"), 10, 64)
@@ -98,7 +98,7 @@ func lookupRow(words []string) (LookupRow, error) {
 		const most = 1 << 40
 		n, err := strconv.ParseInt(words[2+i], 10, 64)
 		if err != nil || n > most || n < 0 && field != &row.Threshold || n < -most {
-			return LookupRow{}, fmt.Errorf("%q is no number of bytes", brief(words[2+i]))
+			return LookupRow{}, fmt.Errorf("%q is not a number of bytes", brief(words[2+i]))
 		}
 		*field = n
 	}

@@ -127,7 +127,7 @@ func (s Site) noteDirectWrites(steps []Step) (notes []string) {
 // switch itself.
 func (s Site) remarks(running Config, desired *qos.Device) (notes []string) {
 	if s.GNMIDown != nil {
-		notes = append(notes, fmt.Sprintf("gNMI does not serve the databases of this switch, so that everything goes over ssh (%v)", s.GNMIDown))
+		notes = append(notes, fmt.Sprintf("gNMI does not serve the databases of this switch, so everything goes over ssh (%v)", s.GNMIDown))
 	}
 	if s.SSHDown != nil {
 		notes = append(notes, fmt.Sprintf("ssh is configured and does not answer, so the plan does without it (%v)", s.SSHDown))

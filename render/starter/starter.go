@@ -248,7 +248,7 @@ func (t oneOf) String() string { return *t.v }
 func (t oneOf) Type() string   { return strings.Join(t.values, "|") }
 func (t oneOf) Set(s string) error {
 	if !slices.Contains(t.values, s) {
-		return fmt.Errorf("%q is none of %s", s, strings.Join(t.values, ", "))
+		return fmt.Errorf("%q is not one of %s", s, strings.Join(t.values, ", "))
 	}
 	*t.v = s
 	return nil
@@ -275,7 +275,7 @@ func (c count) String() string {
 func (c count) Set(s string) error {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < c.least || n > maxCount {
-		return fmt.Errorf("%q is no number from %d to %d", s, c.least, maxCount)
+		return fmt.Errorf("%q is not a number from %d to %d", s, c.least, maxCount)
 	}
 	*c.v = n
 	return nil

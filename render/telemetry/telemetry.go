@@ -178,7 +178,7 @@ func (g *gnmic) reference(ref, variable string, plain bool) string {
 	case ok && kind == "env":
 		return "${" + name + "}"
 	case ok && (kind == "file" || kind == "keyring"):
-		*g.comments.At(fmt.Sprintf("gnmic does not read %s: export %s with what it holds.", ref, variable)) = true
+		*g.comments.At(fmt.Sprintf("gnmic does not read %s: export %s with its value.", ref, variable)) = true
 		return "${" + variable + "}"
 	case plain:
 		return ref

@@ -106,7 +106,7 @@ func (t *table) compile() (*snode, error) {
 		t.s, t.err = c.node(top, t.sc, t.st, 0)
 		t.rules = append(t.rules, t.foreign...)
 		if t.err == nil && t.s == nil {
-			t.err = errors.New("the table holds no configuration")
+			t.err = errors.New("the table contains no configuration")
 		}
 		if t.err == nil {
 			top.add(t.s)

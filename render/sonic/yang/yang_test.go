@@ -216,7 +216,7 @@ func TestFaultyModels(t *testing.T) {
 		deviation "/x:x/x:EMPTY/x:v" { deviate not-supported; } }`))
 	m.index()
 	for table, want := range map[string]string{
-		"UNTYPED": "no type", "KEYLESS": "key l is not a leaf", "LISTKEY": "key k is not a leaf", "STATE": "the table holds no configuration", "DIGITS": `fraction-digits "19"`, "NODIGITS": `fraction-digits "0"`,
+		"UNTYPED": "no type", "KEYLESS": "key l is not a leaf", "LISTKEY": "key k is not a leaf", "STATE": "the table contains no configuration", "DIGITS": `fraction-digits "19"`, "NODIGITS": `fraction-digits "0"`,
 		"RANGE": "range of a string", "SPAN": `range "1..x": not a whole number`, "NUMBER": `min-elements "many"`, "LOOP": `"a": not an identity derived from c`, "EMPTY": "the table takes no rows", "NOTYPE": "no type",
 	} {
 		if vs := m.Check(config{table: {"a": {}}}); len(vs) == 0 || !strings.Contains(vs[0].Msg, want) {
