@@ -262,7 +262,7 @@ func (r Report) Verdict() string {
 // checked.
 func (r Report) headline() (headline, separator, rest string) {
 	c := r.Counts()
-	rest = r.looked()
+	rest = r.examined()
 	subject, runs := r.Fabric, " runs"
 	if r.Command == "nic validate" {
 		subject, runs = "the NICs of "+r.Fabric, " run"
@@ -340,9 +340,9 @@ func (r Report) compared() int {
 	return n
 }
 
-// looked describes what was examined: "3 switches, 4 links checked", or "2 of 3 switches and 4
+// examined describes what was examined: "3 switches, 4 links checked", or "2 of 3 switches and 4
 // hosts read".
-func (r Report) looked() string {
+func (r Report) examined() string {
 	var all, read [2]int
 	for _, d := range r.Devices {
 		i := 0

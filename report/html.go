@@ -68,8 +68,8 @@ func writeHTML(w io.Writer, r Report, counters ...PortCounters) error {
 	slots := map[string]string{
 		"Headline": text(headline), "Command": text(r.Command), "Version": text(r.Version),
 		"Status": text(string(r.Status())), "Rest": text(rest), "Mark": mark(r),
-		"Errors": counted(counts.Error, "error", "errors"), "Warnings": counted(counts.Warning, "warning", "warnings"),
-		"Infos": counted(counts.Info, "info", "info"), "Accepted": counted(counts.Suppressed, "accepted", "accepted"), "Checks": strconv.Itoa(len(r.Checks())), "When": "",
+		"Errors": boldCount(counts.Error, "error", "errors"), "Warnings": boldCount(counts.Warning, "warning", "warnings"),
+		"Infos": boldCount(counts.Info, "info", "info"), "Accepted": boldCount(counts.Suppressed, "accepted", "accepted"), "Checks": strconv.Itoa(len(r.Checks())), "When": "",
 		"ScriptHash": hash(script), "StyleHash": hash(style), "Style": style, "Script": script,
 	}
 	if !r.Time.IsZero() {
@@ -108,8 +108,8 @@ func mark(r Report) string {
 	return "✕"
 }
 
-// counted formats a number in bold, followed by its noun.
-func counted(n int, one, many string) string {
+// boldCount formats a number in bold, followed by its noun.
+func boldCount(n int, one, many string) string {
 	number, noun, _ := strings.Cut(words.Plural(n, one, many), " ")
 	return "<b>" + number + "</b> " + noun
 }

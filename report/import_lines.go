@@ -100,7 +100,7 @@ func foldLines(accounts []fleet.Account, fate render.Fate) (out []string) {
 			}
 		}
 		for _, g := range groups.All() {
-			by.Add(shared{fewNames(g.wheres, 80), g.rest()}, on{a.Device, g.lines()})
+			by.Add(shared{fewNames(g.wheres, 80), g.linesAndReason()}, on{a.Device, g.lines()})
 		}
 	}
 	for at, list := range by.All() {
@@ -148,8 +148,8 @@ func (g *alike) lines() string {
 	return fmt.Sprintf("%s between %d and %d", words.Count(g.n, "line"), min(g.first, g.last), max(g.first, g.last))
 }
 
-// rest returns the text of the lines and the reason for their fate.
-func (g *alike) rest() string {
+// linesAndReason returns the text of the lines and the reason for their fate.
+func (g *alike) linesAndReason() string {
 	s := ""
 	if len(g.texts) > 0 {
 		s = " [" + strings.Join(g.texts[:min(len(g.texts), 3)], "; ")

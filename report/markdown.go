@@ -36,7 +36,7 @@ func writeMarkdown(w io.Writer, r Report) error {
 	written += m.section("Accepted", causes, false, func(c validate.Cause) bool { return c.Suppressed != nil })
 	if n := len(causes) - written; n > 0 {
 		m.left += 1024 // the reserve for this line
-		m.put(fmt.Sprintf("\n**%s left out of %d:** the comment is full. The text and json forms have all causes.\n", words.Are(n, "cause"), len(causes)))
+		m.appendIfFits(fmt.Sprintf("\n**%s left out of %d:** the comment is full. The text and json forms have all causes.\n", words.Are(n, "cause"), len(causes)))
 	}
 	_, err := io.WriteString(w, m.b.String())
 	return err
@@ -53,8 +53,8 @@ type markdown struct {
 	left int
 }
 
-// put appends text if all of it fits, and reports whether it did.
-func (m *markdown) put(text string) bool {
+// appendIfFits appends text if all of it fits, and reports whether it did.
+func (m *markdown) appendIfFits(text string) bool {
 	n := utf8.RuneCountInString(text)
 	if n > m.left {
 		return false
@@ -72,7 +72,7 @@ func (m *markdown) heading() {
 		status = "passed with warnings"
 	}
 	headline, _, rest := r.headline()
-	m.put(fmt.Sprintf("## %s\n\n%s %s %s; %s.\n", markdownText(brief(headline, 400)), toolName, r.Command, status, markdownText(brief(rest, 2000))))
+	m.appendIfFits(fmt.Sprintf("## %s\n\n%s %s %s; %s.\n", markdownText(brief(headline, 400)), toolName, r.Command, status, markdownText(brief(rest, 2000))))
 	if len(r.Findings) > 0 {
 		causes := map[string]int{}
 		for _, c := range validate.Causes(r.Findings) {
@@ -89,14 +89,14 @@ func (m *markdown) heading() {
 		}{{"error", counts.Error}, {"warning", counts.Warning}, {"info", counts.Info}, {"accepted", counts.Suppressed}} {
 			table += fmt.Sprintf("| %s | %d | %d |\n", row.name, row.n, causes[row.name])
 		}
-		m.put(table)
+		m.appendIfFits(table)
 	}
 	var failed []string
 	for _, d := range r.Failed() {
 		failed = append(failed, d.Name)
 	}
 	if len(failed) > 0 {
-		m.put("\n**Not read:** " + markdownCode(brief(natural.Fold(failed), 2000)) + "\n")
+		m.appendIfFits("\n**Not read:** " + markdownCode(brief(natural.Fold(failed), 2000)) + "\n")
 	}
 }
 
@@ -120,18 +120,18 @@ func (m *markdown) section(name string, causes []validate.Cause, open bool, kind
 	// Reserve room for the closing tags, so that a section is always closed.
 	m.left -= 2 * len(end)
 	defer func() { m.left += 2 * len(end) }()
-	if !m.put(begin) {
+	if !m.appendIfFits(begin) {
 		return 0
 	}
 	written := 0
 	for i, c := range mine {
 		if !folded && i == openCauses {
-			if !m.put(fmt.Sprintf(fold, words.Count(len(mine)-i, "more cause"))) {
+			if !m.appendIfFits(fmt.Sprintf(fold, words.Count(len(mine)-i, "more cause"))) {
 				break
 			}
 			folded = true
 		}
-		if !m.put(m.cause(c)) {
+		if !m.appendIfFits(m.cause(c)) {
 			break
 		}
 		written++

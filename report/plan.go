@@ -66,7 +66,7 @@ func (t *Text) Plan(d *fleet.DevicePlan) {
 	}
 	t.fold.add(d, t.plan)
 	t.resets.add(d.Name, d.Resets)
-	if n, _ := count(d); d.Error == nil && n > 0 {
+	if n, _ := countChanges(d); d.Error == nil && n > 0 {
 		t.undo.Add(d.Facts.Caps.Undo, d.Name)
 	}
 }
@@ -76,7 +76,7 @@ func spaced(folded string) string { return strings.ReplaceAll(folded, ",", ", ")
 
 // headline says how many values change on a device, and the impact.
 func headline(d *fleet.DevicePlan, impact func(qos.Impact) string) string {
-	n, open := count(d)
+	n, open := countChanges(d)
 	var parts []string
 	if n == 0 {
 		parts = append(parts, "no changes")
@@ -166,16 +166,16 @@ func sections(all []fleet.Group) (out []section) {
 	return out
 }
 
-func (s section) where() string {
+func (s section) place() string {
 	if len(s.ports) == 0 {
 		return "the device"
 	}
 	return spaced(natural.Fold(s.ports))
 }
 
-// count returns how many values a plan changes, and how many differ but are not changed by
+// countChanges returns how many values a plan changes, and how many differ but are not changed by
 // apply.
-func count(d *fleet.DevicePlan) (changes, open int) {
+func countChanges(d *fleet.DevicePlan) (changes, open int) {
 	for _, g := range d.Changes {
 		n := max(1, len(g.Ports))
 		if g.Open {
@@ -198,7 +198,7 @@ const maxValues = 38
 // changes formats the changes of one set of ports in columns.
 func (t *Text) changes(s section) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "  %s\n", t.S.Bold(s.where()))
+	fmt.Fprintf(&b, "  %s\n", t.S.Bold(s.place()))
 	title, values, impact := 0, 0, 0
 	for _, g := range s.changes {
 		title = max(title, width(g.Title()))
@@ -272,7 +272,7 @@ func (s *PlanSummary) Add(d *fleet.DevicePlan) {
 		s.Failed++
 		return
 	}
-	n, open := count(d)
+	n, open := countChanges(d)
 	if n > 0 {
 		s.Changed++
 	}

@@ -24,7 +24,7 @@ type PlanMarkdown struct {
 func NewPlanMarkdown() *PlanMarkdown {
 	m := &PlanMarkdown{body: markdown{left: maxMarkdown - 4096 - maxWaves*700}} // reserve for the heading, the waves and the end
 	m.fold.release = func(names []string, d *fleet.DevicePlan) {
-		if len(m.left) > 0 || !m.body.put(planItem(names, d)) {
+		if len(m.left) > 0 || !m.body.appendIfFits(planItem(names, d)) {
 			m.left = append(m.left, names...)
 		}
 	}
@@ -87,7 +87,7 @@ func planItem(names []string, d *fleet.DevicePlan) string {
 			if g.Blocked != "" {
 				impact = "blocked: " + g.Blocked
 			}
-			cells := []string{s.where(), g.Title(), g.Old, g.New, impact, g.Reason}
+			cells := []string{s.place(), g.Title(), g.Old, g.New, impact, g.Reason}
 			for i, c := range cells {
 				cells[i] = markdownText(brief(c, 500))
 			}

@@ -31,7 +31,7 @@ func (s state) update(found []validate.Finding, looked func(validate.Finding) bo
 		if f.Suppressed != nil {
 			into = accepted
 		}
-		for _, one := range split(f) {
+		for _, one := range splitByPort(f) {
 			into[atomOf(one)] = one
 		}
 	}
@@ -73,8 +73,8 @@ func bothEnds(read func(device string) bool) func(validate.Finding) bool {
 	}
 }
 
-// split returns one finding per port.
-func split(f validate.Finding) []validate.Finding {
+// splitByPort returns one finding per port.
+func splitByPort(f validate.Finding) []validate.Finding {
 	if len(f.Ports) == 0 {
 		return []validate.Finding{f}
 	}

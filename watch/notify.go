@@ -200,14 +200,14 @@ func (w *Watcher) update(ctx context.Context, names map[string]bool) *Round {
 	run.Note(w.deadlocks(ctx)...)
 	found := run.Findings(now)
 	for _, f := range w.last.Findings {
-		if f.Suppressed != nil && (!looked[f.Device] || counted(f)) {
+		if f.Suppressed != nil && (!looked[f.Device] || isAboutCounters(f)) {
 			found = append(found, f)
 		}
 	}
 	out := &Round{N: w.last.N, Update: natural.Keys(names), Fabric: w.last.Fabric, Start: w.last.Start, Took: w.last.Took, End: now, Read: w.last.Read, Devices: w.last.Devices, Counted: w.last.Counted, Pauses: w.last.Pauses, Previous: w.last.Verdict}
 	ends := bothEnds(func(device string) bool { return looked[device] })
 	out.Findings, out.Appeared, out.Cleared = w.known.update(found, func(f validate.Finding) bool {
-		return !counted(f) && ends(f) && (names[f.Device] || len(f.Peers) > 0 && names[validate.PeerDevice(f.Peers[0])])
+		return !isAboutCounters(f) && ends(f) && (names[f.Device] || len(f.Peers) > 0 && names[validate.PeerDevice(f.Peers[0])])
 	})
 	out.Verdict = verdictOf(out.Findings)
 	w.mu.Lock()
@@ -222,8 +222,8 @@ func (w *Watcher) update(ctx context.Context, names map[string]bool) *Round {
 // maxUpdates is the number of update events kept until a round ends.
 const maxUpdates = 1000
 
-// counted reports whether a finding is about counters, which early reads do not check.
-func counted(f validate.Finding) bool {
+// isAboutCounters reports whether a finding is about counters, which early reads do not check.
+func isAboutCounters(f validate.Finding) bool {
 	c := validate.Lookup(f.ID)
 	return c != nil && c.Reads&validate.ReadsCounters != 0
 }

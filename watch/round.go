@@ -51,9 +51,9 @@ type slot struct {
 	at time.Time
 }
 
-// begin plans a round. Devices in backoff keep their error; for a device that is still being
+// planRound plans a round. Devices in backoff keep their error; for a device that is still being
 // read, the result of that read counts for this round.
-func (w *Watcher) begin(n int, start time.Time) *round {
+func (w *Watcher) planRound(n int, start time.Time) *round {
 	r := &round{n: n, start: start, deadline: start.Add(max(w.cfg.Interval, patience)), run: validate.NewRun(w.cfg.Fabric), open: map[int]bool{}, read: map[string]bool{}, got: map[int]*fleet.Reading{}, seen: validate.NewRun(w.cfg.Fabric)}
 	if n == 1 {
 		r.deadline = start.Add(max(w.cfg.Interval, firstRound))
@@ -225,7 +225,7 @@ func (w *Watcher) finish(ctx context.Context, r *round) *Round {
 	}
 	r.run.Note(validate.Hosts(hosts, nil)...)
 	r.run.Note(w.deadlocks(ctx)...)
-	w.judge(r)
+	w.judgeCounters(r)
 	out := &Round{N: r.n, Fabric: w.cfg.Fabric.Name, Start: r.start, End: now, Took: now.Sub(r.start), Read: len(r.read), Devices: len(w.devices), Counted: r.run.Counted(), Pauses: r.run.Pauses()}
 	all := len(r.read) == len(w.devices)
 	out.Findings, out.Appeared, out.Cleared = w.known.update(r.run.Findings(now), bothEnds(func(device string) bool {
@@ -315,9 +315,9 @@ func addSample(samples []gate.Sample, s *gate.Sample) []gate.Sample {
 	return append(out, *s)
 }
 
-// judge lets the gate check the counters of the devices. It drops the finding that a window is
-// too short, because the window still grows.
-func (w *Watcher) judge(r *round) {
+// judgeCounters lets the gate check the counters of the devices. It drops the finding that a window
+// is too short, because the window still grows.
+func (w *Watcher) judgeCounters(r *round) {
 	if len(r.counted) == 0 {
 		return
 	}

@@ -165,7 +165,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	start := w.cfg.Clock.Now()
 	defer w.recordBeat(false)
 	for n := 1; w.cfg.Rounds == 0 || n <= w.cfg.Rounds; n++ {
-		r := w.begin(n, start)
+		r := w.planRound(n, start)
 		for !w.complete(r) {
 			w.recordBeat(true)
 			for _, i := range w.due(r) {

@@ -163,8 +163,8 @@ func suggestion(word string, known []string, all string) string {
 	return all
 }
 
-// before adds a check that runs before a command and its existing checks.
-func before(c *cobra.Command, check func(cmd *cobra.Command) error) {
+// addPreCheck adds a check that runs before a command and its existing checks.
+func addPreCheck(c *cobra.Command, check func(cmd *cobra.Command) error) {
 	next := c.PreRunE
 	c.PreRunE = func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd); err != nil || next == nil {
@@ -178,7 +178,7 @@ func before(c *cobra.Command, check func(cmd *cobra.Command) error) {
 func (a *app) outputFlag(c *cobra.Command, forms ...string) {
 	c.Flags().StringVarP(&a.Output, "output", "o", forms[0], "form of the result: "+strings.Join(forms, "|"))
 	a.choices(c, "output", forms...)
-	before(c, func(cmd *cobra.Command) error {
+	addPreCheck(c, func(cmd *cobra.Command) error {
 		if bad := a.Output; !slices.Contains(forms, bad) {
 			a.Output = forms[0]
 			hint := formHint(cmd)
@@ -229,7 +229,7 @@ func (a *app) deviceFlags(c *cobra.Command) {
 		defer func() { err = errors.Join(err, end()) }()
 		return run(cmd, args)
 	}
-	before(c, func(cmd *cobra.Command) error {
+	addPreCheck(c, func(cmd *cobra.Command) error {
 		if a.parallel < 1 || a.parallel > 1024 {
 			return usage("--parallel %d: use 1 to 1024", a.parallel)
 		}

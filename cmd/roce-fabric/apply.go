@@ -95,7 +95,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		}
 	}
 	res, err := fleet.Apply(ctx, r.devices, plan, run)
-	err = a.ended(r.f.Name, res, err, advice)
+	err = a.reportEnd(r.f.Name, res, err, advice)
 	switch i := plan.Rollout.Interim; {
 	case err == nil && i != nil:
 		_, next := report.Interim(i)

@@ -22,7 +22,7 @@ const commandsPage = "../../docs/commands.md"
 
 // docs/commands.md contains the current help of every command.
 func TestCommandsPage(t *testing.T) {
-	want := commandsText(bare().root())
+	want := commandsText(newPlainApp().root())
 	if *update {
 		if err := os.WriteFile(commandsPage, []byte(want), 0o644); err != nil {
 			t.Fatal(err)

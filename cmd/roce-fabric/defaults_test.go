@@ -16,7 +16,7 @@ func TestDefaultsAreFlags(t *testing.T) {
 		return c.Flags().Lookup(name) != nil || c.PersistentFlags().Lookup(name) != nil ||
 			slices.ContainsFunc(c.Commands(), func(sub *cobra.Command) bool { return known(sub, name) })
 	}
-	root := bare().root()
+	root := newPlainApp().root()
 	for _, name := range append(defaults.Names(), defaults.Careless...) {
 		if !known(root, name) {
 			t.Errorf("no command has --%s", name)

@@ -24,7 +24,7 @@ func (a *app) manCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			root := bare().root()
+			root := newPlainApp().root()
 			if dir == "" {
 				at, rest, err := root.Find(args)
 				if err != nil || len(rest) > 0 {
@@ -48,8 +48,8 @@ func (a *app) manCommand() *cobra.Command {
 	return c
 }
 
-// bare returns the program independent of the environment and the user's defaults.
-func bare() *app {
+// newPlainApp returns the program independent of the environment and the user's defaults.
+func newPlainApp() *app {
 	return &app{bare: true, Console: report.Console{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" }}}
 }
 

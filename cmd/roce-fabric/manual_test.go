@@ -46,7 +46,7 @@ func TestManPages(t *testing.T) {
 			visit(sub)
 		}
 	}
-	visit(bare().root())
+	visit(newPlainApp().root())
 	if got, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(got) != len(files) {
 		t.Errorf("%d files of %d commands (%v)", len(got), len(files), err)
 	}
@@ -79,7 +79,7 @@ func TestManOfOneCommand(t *testing.T) {
 // The pages do not depend on the machine or on environment variables that set the default of
 // flags.
 func TestManIsOfNoMachine(t *testing.T) {
-	a := bare()
+	a := newPlainApp()
 	var out lockedBuffer
 	a.Out = &out
 	a.Getenv = func(name string) string {
@@ -120,7 +120,7 @@ func TestManNamesEveryVariable(t *testing.T) {
 			visit(sub)
 		}
 	}
-	visit(bare().root())
+	visit(newPlainApp().root())
 	for line := range strings.Lines(helpText("environment")) {
 		line = strings.TrimSuffix(line, "\n")
 		if _, _, of := strings.Cut(line, " --"); !of || strings.HasPrefix(line, " ") {

@@ -31,7 +31,7 @@ func (a *app) nicCommand() *cobra.Command {
 func (a *app) nicFlags(c *cobra.Command) {
 	a.intentFlags(c, onlyHosts)
 	a.deviceFlags(c)
-	before(c, func(*cobra.Command) error {
+	addPreCheck(c, func(*cobra.Command) error {
 		a.nic.on = true
 		if a.nic.local && len(a.only) > 0 {
 			return usageHint("say which host of the intent this machine is with --host", "--only picks hosts that are reached over SSH, and --local is this machine")
@@ -49,7 +49,7 @@ func (a *app) sudoFlag(c *cobra.Command) {
 	c.Flags().StringVar(&a.sudo, "sudo", "", "over SSH: none|nopassword|password (default: none as root, else nopassword)")
 	ways := []string{"", "none", "nopassword", "password"}
 	a.choices(c, "sudo", ways[1:]...)
-	before(c, func(*cobra.Command) error {
+	addPreCheck(c, func(*cobra.Command) error {
 		if !slices.Contains(ways, a.sudo) {
 			return usage("--sudo %s: use none, nopassword or password", a.sudo)
 		}

@@ -38,7 +38,7 @@ func (a *app) nicResetCommand() *cobra.Command {
 	f.StringVar(&o.drain, "drain", "", "command for sh, or https:// address, that takes a host out of service (default: rollout.reset.drain of the intent)")
 	f.StringVar(&o.undrain, "undrain", "", "likewise, that puts it back into service (default: rollout.reset.undrain of the intent)")
 	f.DurationVar(&o.back, "back", 0, "how long a host may take to come back after each reset (default: rollout.reset.back of the intent, 20m)")
-	before(c, func(cmd *cobra.Command) error {
+	addPreCheck(c, func(cmd *cobra.Command) error {
 		if cmd.Flags().Changed("back") && (o.back < intent.MinBack || o.back > intent.MaxBack) {
 			return usage("--back %s: use %s to %s", o.back, intent.MinBack, intent.MaxBack)
 		}
@@ -97,7 +97,7 @@ func (a *app) nicReset(ctx context.Context, o resetOptions) (err error) {
 		a.Talk("interrupted: the reset in progress is completed first (a third Ctrl-C abandons it)")
 	})()
 	res, err := fleet.Reset(ctx, r.devices, plans, run)
-	return a.ended(r.f.Name, res, err, "")
+	return a.reportEnd(r.f.Name, res, err, "")
 }
 
 // hookOf returns the hook given on the command line, or else the one in the intent; nil if there

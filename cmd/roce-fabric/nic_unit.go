@@ -92,7 +92,7 @@ func (a *app) nicUnit(ctx context.Context, yes, outside bool, w unitWork) error 
 	if err != nil {
 		return err
 	}
-	return a.ended(f.Fabric().Name, &fleet.Result{Outcomes: outs}, nil, "")
+	return a.reportEnd(f.Fabric().Name, &fleet.Result{Outcomes: outs}, nil, "")
 }
 
 // askUnit asks for confirmation before a unit is installed or removed.

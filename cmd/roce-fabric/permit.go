@@ -37,7 +37,7 @@ func (a *app) policyFlags(c *cobra.Command) {
 		f.StringSliceVar(o.to, o.option, usual, o.usage)
 		a.choices(c, o.option)
 	}
-	before(c, func(cmd *cobra.Command) error {
+	addPreCheck(c, func(cmd *cobra.Command) error {
 		for _, name := range []string{"sign-key", "webhook", "webhook-token"} {
 			if flag := cmd.Flag(name); flag != nil && flag.Value.String() != "" {
 				a.permitted.own = append(a.permitted.own, flag.Value.String())

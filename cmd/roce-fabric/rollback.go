@@ -84,7 +84,7 @@ func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err e
 	}
 	r.options.Progress = a.Progress(a.Steps())
 	res, err := fleet.Rollback(ctx, r.devices, u, fleet.RollbackOptions{RunOptions: r.options, Allow: o.allow.Impact})
-	return a.ended(r.f.Name, res, err, "")
+	return a.reportEnd(r.f.Name, res, err, "")
 }
 
 func (a *app) listRuns(ctx context.Context, o fleet.StoreOptions) (err error) {

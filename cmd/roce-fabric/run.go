@@ -258,10 +258,10 @@ func (a *app) historyOf(ctx context.Context, f *intent.Fabric, o fleet.StoreOpti
 	return a.history(s), s.Close
 }
 
-// ended reports the end of a run: the state of each device, what to do about it, and where the
+// reportEnd reports the end of a run: the state of each device, what to do about it, and where the
 // journal is. It returns the error with the exit status. advice is the hint for a plan that
 // blocks itself.
-func (a *app) ended(fabric string, r *fleet.Result, err error, advice string) error {
+func (a *app) reportEnd(fabric string, r *fleet.Result, err error, advice string) error {
 	if r == nil {
 		return err
 	}

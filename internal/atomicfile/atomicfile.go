@@ -26,7 +26,7 @@ func Write(path string, data []byte, perm fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	return f.whole(data)
+	return f.writeAndCommit(data)
 }
 
 // WriteBelow writes a file below dir and creates the folders in between. It fails if a symbolic
@@ -80,8 +80,8 @@ func Create(path string, perm fs.FileMode) (*File, error) {
 	return &File{path: path, tmp: tmp, perm: perm}, nil
 }
 
-// whole writes data and commits it.
-func (f *File) whole(data []byte) error {
+// writeAndCommit writes data and commits it.
+func (f *File) writeAndCommit(data []byte) error {
 	defer f.Close()
 	if _, err := f.Write(data); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (f *File) Commit() error {
 	if f.direct != nil {
 		data := f.direct.Bytes()
 		f.direct = nil
-		if err := pass(f.path, data); err != nil {
+		if err := writeInPlace(f.path, data); err != nil {
 			return fmt.Errorf("cannot write %s: %w", f.path, err)
 		}
 		return nil

@@ -37,7 +37,7 @@ func WriteOutput(path string, data []byte, perm fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	return f.whole(data)
+	return f.writeAndCommit(data)
 }
 
 // CheckOutput reports, before anything is written, why [Output] cannot write to a path: it is a
@@ -123,8 +123,8 @@ func standard(there fs.FileInfo) *os.File {
 // it.
 var pipeWait = 10 * time.Second
 
-// pass writes data to a device or pipe in place.
-func pass(path string, data []byte) (err error) {
+// writeInPlace writes data to a device or pipe in place.
+func writeInPlace(path string, data []byte) (err error) {
 	there, err := os.Stat(path)
 	if err != nil {
 		return err

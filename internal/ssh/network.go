@@ -112,7 +112,7 @@ func (c *Client) Network(ctx context.Context, p *Platform, password secret.Secre
 		return nil, err
 	}
 	n.s = s
-	if err := n.begin(ctx, password); err != nil {
+	if err := n.enterHome(ctx, password); err != nil {
 		return nil, errors.Join(err, n.Close())
 	}
 	return n, nil
@@ -145,8 +145,8 @@ func ending(text string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)` + regexp.QuoteMeta(text) + `\s*\z`)
 }
 
-// begin determines the level after login and enters Home.
-func (n *Network) begin(ctx context.Context, password secret.Secret) error {
+// enterHome determines the level after login and enters Home.
+func (n *Network) enterHome(ctx context.Context, password secret.Secret) error {
 	// What looked like the first prompt may have been part of a banner.
 	if _, err := n.send(ctx, ""); err != nil {
 		return err

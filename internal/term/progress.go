@@ -148,8 +148,8 @@ func (p *Progress) Close() {
 	p.ticker.Wait()
 }
 
-// above writes text in place of the progress line, which is redrawn below the text.
-func (p *Progress) above(w io.Writer, text []byte) (int, error) {
+// writeAbove writes text in place of the progress line, which is redrawn below the text.
+func (p *Progress) writeAbove(w io.Writer, text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.erase()

@@ -26,7 +26,7 @@ type Above struct {
 // Write writes text in place of the progress line, which is redrawn below the text.
 func (a *Above) Write(text []byte) (int, error) {
 	if line := a.screen.line.Load(); line != nil {
-		return line.above(a.w, text)
+		return line.writeAbove(a.w, text)
 	}
 	return a.w.Write(text)
 }

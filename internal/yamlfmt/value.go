@@ -13,8 +13,8 @@ type value struct {
 	pos  int    // position in the input line
 }
 
-// end writes the output line.
-func (v *value) end(comment string) {
+// endLine writes the output line.
+func (v *value) endLine(comment string) {
 	v.out = append(v.out, written{trim(v.line), comment})
 	v.line = ""
 }
@@ -71,7 +71,7 @@ func (v *value) read() {
 	case s[0] == '?' && (len(s) == 1 || isBlank(s[1])):
 		v.fail(v.pos, "a key after a question mark")
 	default:
-		v.plain()
+		v.copyPlainText()
 	}
 }
 
@@ -83,7 +83,7 @@ func (v *value) endEntry() {
 		v.fail(v.pos, "text after a value")
 		return
 	}
-	v.end(trim(s))
+	v.endLine(trim(s))
 	v.at++
 }
 
@@ -121,12 +121,12 @@ func cutComment(s string) (text, comment string) {
 	return trim(s), ""
 }
 
-// plain copies an unquoted text, which may span several lines.
-func (v *value) plain() {
+// copyPlainText copies an unquoted text, which may span several lines.
+func (v *value) copyPlainText() {
 	for {
 		text, comment := cutComment(v.rest())
 		v.line += text
-		v.end(comment)
+		v.endLine(comment)
 		next := v.at + 1
 		for next < len(v.in) && strings.Trim(v.in[next], " \t") == "" {
 			next++
@@ -153,7 +153,7 @@ func (v *value) block() {
 		header, more = s[:i], strings.TrimLeft(s[i:], " \t")
 	}
 	v.line += header
-	v.end(trim(more))
+	v.endLine(trim(more))
 	v.at++
 	from, to := 0, v.base+step // indentation of the text in the input and in the output
 	if i := strings.IndexAny(header, "123456789"); i > 0 {
@@ -287,7 +287,7 @@ func (v *value) endFlowLine(comment string, last byte) {
 		v.line = ""
 		return
 	}
-	v.end(comment)
+	v.endLine(comment)
 }
 
 // flowGap writes one empty line in place of one or more.

@@ -45,7 +45,7 @@ func (c *Client) MapDSCP(ctx context.Context, ifname string, want [qos.NumDSCP]i
 		return false, err
 	}
 	m := mapping(want)
-	for _, phase := range []func(*table) error{m.addNew, m.change, m.settle, m.remove} {
+	for _, phase := range []func(*table) error{m.addNew, m.change, m.removeDuplicates, m.remove} {
 		if err := phase(t); err != nil {
 			return t.wrote, err
 		}
@@ -96,8 +96,8 @@ func (m *mapping) change(t *table) error {
 	})
 }
 
-// settle leaves one entry for each DSCP that is listed with several priorities.
-func (m *mapping) settle(t *table) error {
+// removeDuplicates leaves one entry for each DSCP that is listed with several priorities.
+func (m *mapping) removeDuplicates(t *table) error {
 	if !t.sent && !m.several(t) {
 		return nil
 	}

@@ -27,7 +27,7 @@ func (m *Machine) Before(ctx context.Context, steps []Step) (Undo, error) {
 		if err != nil {
 			continue
 		}
-		if v, err := m.held(ctx, d, s); err == nil {
+		if v, err := m.currentValue(ctx, d, s); err == nil {
 			u.remember(s, s.Field, v, nil)
 		}
 		if resets(d.driver, s.Field) {
@@ -39,8 +39,8 @@ func (m *Machine) Before(ctx context.Context, steps []Step) (Undo, error) {
 	return u, nil
 }
 
-// held reads the current value of a step's setting.
-func (m *Machine) held(ctx context.Context, d *device, s Step) (Value, error) {
+// currentValue reads the current value of a step's setting.
+func (m *Machine) currentValue(ctx context.Context, d *device, s Step) (Value, error) {
 	if s.Field == nic.FieldNV {
 		return m.heldNV(ctx, d, s.Want)
 	}

@@ -46,7 +46,7 @@ func (m *Machine) bnxtCC(d *device, f func(ccDir) error) error {
 			return ErrUnsupported
 		}
 		dir := m.debugfs("bnxt_re", d.pci, "cc_config")
-		if _, err := m.fs().ReadDir(dir); gone(err) {
+		if _, err := m.fs().ReadDir(dir); isGone(err) {
 			return ErrUnsupported
 		} else if err != nil {
 			return err
@@ -76,7 +76,7 @@ func (c ccDir) file(n ccName) string {
 // get reads a number; configfs shows it in hexadecimal.
 func (c ccDir) get(n ccName) (int, error) {
 	s, err := c.m.text(c.file(n))
-	if gone(err) {
+	if isGone(err) {
 		return 0, ErrUnsupported
 	}
 	if err != nil {

@@ -44,7 +44,7 @@ func (m *Machine) dcqcn(d *device) (map[string]uint64, error) {
 	keep := func(name string, n int64, err error) {
 		if err == nil {
 			out[name] = uint64(n)
-		} else if !gone(err) && !errors.Is(err, ErrUnsupported) {
+		} else if !isGone(err) && !errors.Is(err, ErrUnsupported) {
 			why = err
 		}
 	}
@@ -52,7 +52,7 @@ func (m *Machine) dcqcn(d *device) (map[string]uint64, error) {
 	case nic.DriverMLX5:
 		for _, name := range natural.Keys(dcqcnNames) {
 			n, err := m.number(m.sysNet(d.name, "ecn", dcqcnNames[name]))
-			if gone(err) && d.pci != "" {
+			if isGone(err) && d.pci != "" {
 				n, err = m.number(m.debugfs("mlx5", d.pci, "cc_params", name))
 			}
 			keep(name, n, err)
@@ -143,7 +143,7 @@ func (m *Machine) maxRead(d *device) (int, error) {
 	}
 	b, err := m.fs().ReadFile(m.sysNet(d.name, "device", "config"))
 	switch {
-	case gone(err):
+	case isGone(err):
 		return 0, ErrUnsupported
 	case err != nil:
 		return 0, err

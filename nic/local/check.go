@@ -62,12 +62,12 @@ func (s Step) Check(managed func(port string) bool) error {
 }
 
 // Least returns the minimum impact of the step, regardless of the impact stated in the step.
-func (s Step) Least() qos.Impact { return least(s.Driver, s.Field) }
+func (s Step) Least() qos.Impact { return minImpact(s.Driver, s.Field) }
 
 // Bounces reports whether the step takes the link down for a moment.
 func (s Step) Bounces() bool { return bounces(s.Driver, s.Field) }
 
-func least(driver, field string) qos.Impact {
+func minImpact(driver, field string) qos.Impact {
 	switch {
 	case field == nic.FieldMTU:
 		return qos.ImpactLoss
@@ -82,7 +82,7 @@ func least(driver, field string) qos.Impact {
 func (u Undo) Least() qos.Impact {
 	i := qos.ImpactNone
 	for _, s := range u.Steps {
-		i = max(i, least(s.Driver, s.Field))
+		i = max(i, minImpact(s.Driver, s.Field))
 	}
 	return i
 }

@@ -72,7 +72,7 @@ func (m *Machine) chooseLocked() {
 	}
 	c.chosen, c.why = map[string]string{}, map[string]string{}
 	for name := range c.selectors {
-		c.why[name] = m.why(err)
+		c.why[name] = m.explainError(err)
 	}
 }
 
@@ -150,8 +150,8 @@ func (m *Machine) cardsOf(numbers bool) ([]nic.Candidate, error) {
 			switch {
 			case err == nil:
 				c.Part, c.Serial = parseVPD(b)
-			case !gone(err): // otherwise the card has none
-				c.Hidden = m.why(err)
+			case !isGone(err): // otherwise the card has none
+				c.Hidden = m.explainError(err)
 			}
 		}
 		out = append(out, c)

@@ -47,7 +47,7 @@ func (m *Machine) cm(d *device, file string) (string, error) {
 		return "", err
 	}
 	s, err := m.text(m.cmFile(d, file))
-	if gone(err) {
+	if isGone(err) {
 		// The directory dates from before the device was recreated, or another process has just
 		// removed it.
 		if made, err = m.renewCM(d.rdma); err == nil {
@@ -85,14 +85,14 @@ func (m *Machine) openCM(rdma string) (made bool, err error) {
 }
 
 func (m *Machine) renewCM(rdma string) (made bool, err error) {
-	if err := m.fs().Remove(m.cmDir(rdma)); err != nil && !gone(err) {
+	if err := m.fs().Remove(m.cmDir(rdma)); err != nil && !isGone(err) {
 		return false, err
 	}
 	return m.openCM(rdma)
 }
 
 func (m *Machine) cmError(d *device, err error) error {
-	if gone(err) && !m.has(m.infiniband(d.rdma)) {
+	if isGone(err) && !m.has(m.infiniband(d.rdma)) {
 		return errVanished
 	}
 	return err

@@ -54,7 +54,7 @@ func (m *Machine) countersOf(ctx context.Context, p *nic.Port) {
 	if m.Ethtool != nil && validName(p.Name, maxIfname) {
 		stats, err := m.Ethtool.Stats(p.Name)
 		if err != nil {
-			why = m.why(err)
+			why = m.explainError(err)
 		}
 		for stat, v := range stats {
 			read = true
@@ -68,7 +68,7 @@ func (m *Machine) countersOf(ctx context.Context, p *nic.Port) {
 			dir := m.infiniband(p.RDMA, "ports", strconv.Itoa(p.RDMAPort), group)
 			names, err := m.list(dir)
 			if err != nil {
-				why = m.why(err)
+				why = m.explainError(err)
 			}
 			for _, file := range names {
 				if file == "lifespan" || !validName(file, maxRDMA) {

@@ -78,14 +78,14 @@ func (m *Machine) readCard(ctx context.Context, tool *mlxconfig.Tool, ports []*n
 	}
 	nv := map[string]nic.NV{}
 	for name, v := range cfg.Params {
-		nv[name] = nic.NV{Default: known(v.Default), Current: known(v.Current), Next: known(v.Next), ReadOnly: v.ReadOnly}
+		nv[name] = nic.NV{Default: knownValue(v.Default), Current: knownValue(v.Current), Next: knownValue(v.Next), ReadOnly: v.ReadOnly}
 	}
 	for _, p := range ports {
 		p.NV, p.Card, p.CardPort = maps.Clone(nv), cfg.Type, m.cardPort(p, cfg.Ports())
 	}
 }
 
-func known(v mlxconfig.Value) string {
+func knownValue(v mlxconfig.Value) string {
 	if !v.Known() {
 		return ""
 	}

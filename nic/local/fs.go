@@ -91,9 +91,9 @@ func (OS) ReadDir(name string) ([]string, error) {
 // Readlink implements FS.
 func (OS) Readlink(name string) (string, error) { return os.Readlink(name) }
 
-// gone reports whether an error means that a device or file does not exist, or no longer: a device
-// may disappear while it is read.
-func gone(err error) bool {
+// isGone reports whether an error means that a device or file does not exist, or no longer: a
+// device may disappear while it is read.
+func isGone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV) || errors.Is(err, syscall.ENXIO)
 }
 
@@ -131,7 +131,7 @@ func (m *Machine) setNumber(name string, n int) error {
 // list returns the names in a directory; none if the directory does not exist.
 func (m *Machine) list(name string) ([]string, error) {
 	l, err := m.fs().ReadDir(name)
-	if gone(err) {
+	if isGone(err) {
 		return nil, nil
 	}
 	return l, err

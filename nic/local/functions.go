@@ -52,9 +52,9 @@ func (r reader) functions() {
 	}
 	n, err := r.vfs(r.device)
 	switch {
-	case gone(err): // no SR-IOV
+	case isGone(err): // no SR-IOV
 	case err != nil:
-		r.misses(r.why(err), nic.FieldVFs, nic.FieldVFTrust)
+		r.recordMissing(r.explainError(err), nic.FieldVFs, nic.FieldVFTrust)
 	default:
 		r.p.VFs = qos.Of(n)
 		most, _ := r.number(r.sysNet(r.name, "device", "sriov_totalvfs"))
@@ -76,7 +76,7 @@ func (r reader) functions() {
 // switch ID (Linux, net/core/net-sysfs.c, phys_switch_id).
 func (m *Machine) switchdev(d *device) (bool, error) {
 	id, err := m.text(m.sysNet(d.name, "phys_switch_id"))
-	if gone(err) || errors.Is(err, syscall.EOPNOTSUPP) {
+	if isGone(err) || errors.Is(err, syscall.EOPNOTSUPP) {
 		return false, nil
 	}
 	return id != "", err

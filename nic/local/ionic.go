@@ -54,15 +54,15 @@ func (m *Machine) card(ctx context.Context, d *device, known *cards) (*card, err
 
 // ionic reads the settings that other drivers report through dcbnl and ethtool.
 func (r reader) ionic(known *cards) {
-	r.misses(nic.NotInDriver, nic.FieldDCBX, nic.FieldCable, nic.FieldBuffers, nic.FieldWilling, nic.FieldCNPPriority)
+	r.recordMissing(nic.NotInDriver, nic.FieldDCBX, nic.FieldCable, nic.FieldBuffers, nic.FieldWilling, nic.FieldCNPPriority)
 	told := []string{nic.FieldLinkPause, nic.FieldTrust, nic.FieldDSCP, nic.FieldPFC, nic.FieldETS, nic.FieldECN, nic.FieldCNPDSCP, nic.FieldDCQCN}
 	if r.virtual {
-		r.misses("nicctl sets the physical function", append(told, nic.FieldDCB)...)
+		r.recordMissing("nicctl sets the physical function", append(told, nic.FieldDCB)...)
 		return
 	}
 	c, err := r.card(r.ctx, r.device, known)
 	if err != nil {
-		r.misses(r.hinted(err), append(told, nic.FieldDCB)...)
+		r.recordMissing(r.hinted(err), append(told, nic.FieldDCB)...)
 		return
 	}
 	p := c.port
@@ -74,7 +74,7 @@ func (r reader) ionic(known *cards) {
 		{nicctl.PartClassification, []string{nic.FieldTrust}}, {nicctl.PartDSCP, []string{nic.FieldDSCP}}, {nicctl.PartScheduling, []string{nic.FieldETS}},
 	} {
 		if why := p.Missing[m.part]; why != "" {
-			r.misses(clip(why), m.fields...)
+			r.recordMissing(clip(why), m.fields...)
 		}
 	}
 	if p.Pause.Set {
@@ -98,7 +98,7 @@ func (r reader) ionic(known *cards) {
 
 // hinted returns the reason and the hint of an error.
 func (m *Machine) hinted(err error) string {
-	why := m.why(err)
+	why := m.explainError(err)
 	if advice := hint.Of(err); advice != "" {
 		why += " (" + clip(advice) + ")"
 	}
@@ -135,19 +135,19 @@ func (c *card) ets() nic.ETS {
 func (r reader) dcqcnOf(c *card) {
 	v, err := c.congestion()
 	if err != nil {
-		r.misses(r.why(err), nic.FieldECN, nic.FieldCNPDSCP, nic.FieldDCQCN)
+		r.recordMissing(r.explainError(err), nic.FieldECN, nic.FieldCNPDSCP, nic.FieldDCQCN)
 		return
 	}
 	r.p.ECN = qos.Of(v.ECN.NP)
 	if v.Number != nil {
 		r.p.CNPDSCP = qos.Of(*v.Number)
 	} else {
-		r.misses("nicctl does not show one DSCP of congestion notifications for all profiles, or DCQCN is off", nic.FieldCNPDSCP)
+		r.recordMissing("nicctl does not show one DSCP of congestion notifications for all profiles, or DCQCN is off", nic.FieldCNPDSCP)
 	}
 	if len(c.dev.Profiles) == 1 && len(c.dev.Profiles[0].Params) > 0 {
 		r.p.DCQCN = maps.Clone(c.dev.Profiles[0].Params)
 	} else {
-		r.misses("nicctl shows no profile, or several", nic.FieldDCQCN)
+		r.recordMissing("nicctl shows no profile, or several", nic.FieldDCQCN)
 	}
 }
 

@@ -217,8 +217,8 @@ func decimal(s string) (int64, bool) {
 // clip shortens text from outside the program and makes it safe to print on one line.
 func clip(s string) string { return term.Clip(s, 240) }
 
-// why explains to the user why something cannot be read or written.
-func (m *Machine) why(err error) string {
+// explainError explains to the user why something cannot be read or written.
+func (m *Machine) explainError(err error) string {
 	switch {
 	case denied(err) && m.lockedDown():
 		return "the kernel is locked down (Secure Boot), or it needs root"

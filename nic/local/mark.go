@@ -22,8 +22,8 @@ type Held struct {
 	End func()
 }
 
-// holdPatience is how long Hold waits for a mark whose run is ending, because an agent exits a moment
-// after its connection is cut. holdPause is the time between two attempts.
+// holdPatience is how long Hold waits for a mark whose run is ending, because an agent exits a
+// moment after its connection is cut. holdPause is the time between two attempts.
 const (
 	holdPatience = time.Second
 	holdPause    = 20 * time.Millisecond
@@ -66,10 +66,10 @@ func (m *Machine) Hold(ctx context.Context, k mark.Mark) (Held, error) {
 			}
 		}
 		if err != nil {
-			return Held{Note: "cannot mark the host, so a run on another machine does not notice this one: " + m.why(err)}, nil
+			return Held{Note: "cannot mark the host, so a run on another machine does not notice this one: " + m.explainError(err)}, nil
 		}
 		h := Held{End: func() {
-			if f != nil && same(f, name) {
+			if f != nil && isSameFile(f, name) {
 				_ = os.Remove(name) // a file that remains is not locked and blocks nobody
 			}
 			_ = f.Close()
@@ -96,7 +96,7 @@ func lockMark(name string) (f *os.File, text []byte, err error) {
 			continue
 		case err != nil && !errors.Is(err, syscall.EWOULDBLOCK):
 			return nil, nil, errors.Join(fmt.Errorf("lock %s: %w", name, err), f.Close())
-		case err == nil && !same(f, name):
+		case err == nil && !isSameFile(f, name):
 			_ = f.Close() // its run has just removed it
 			continue
 		}
@@ -111,8 +111,8 @@ func lockMark(name string) (f *os.File, text []byte, err error) {
 	}
 }
 
-// same reports whether the open file is still the one with that name.
-func same(f *os.File, name string) bool {
+// isSameFile reports whether the open file is still the one with that name.
+func isSameFile(f *os.File, name string) bool {
 	a, err := f.Stat()
 	b, err2 := os.Lstat(name)
 	return err == nil && err2 == nil && os.SameFile(a, b)

@@ -46,7 +46,7 @@ func (m *Machine) readNVM(ctx context.Context, ports []*nic.Port) {
 			p.Missing[nic.FieldNV] = nic.NotInDriver
 			continue
 		case why != nil:
-			p.Missing[nic.FieldNV] = m.why(why)
+			p.Missing[nic.FieldNV] = m.explainError(why)
 			continue
 		}
 		v := nic.NV{Next: nvmText(on)}

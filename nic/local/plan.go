@@ -90,7 +90,7 @@ func bounces(driver, field string) bool {
 // resets reports whether changing a field also resets ETS (ice_dcb_nl.c).
 func resets(driver, field string) bool { return driver == nic.DriverICE && field == nic.FieldDSCP }
 
-func has(steps []Step, port, field string) bool {
+func hasStep(steps []Step, port, field string) bool {
 	return slices.ContainsFunc(steps, func(s Step) bool { return s.Port == port && s.Field == field })
 }
 
@@ -125,7 +125,7 @@ func (m *Machine) Plan(running, desired *nic.Host, o Options) []Step {
 		for _, field := range orderOf(have.Driver, false) {
 			changes := slices.DeleteFunc(slices.Clone(byPort[name]), func(c nic.Change) bool { return stepField(have.Driver, c.Field) != field })
 			value, ok := wantedValue(field, have, want, changes)
-			again := field == nic.FieldETS && resets(have.Driver, nic.FieldDSCP) && has(out, name, nic.FieldDSCP)
+			again := field == nic.FieldETS && resets(have.Driver, nic.FieldDSCP) && hasStep(out, name, nic.FieldDSCP)
 			if len(changes) == 0 && !again || !ok {
 				continue
 			}
@@ -136,9 +136,9 @@ func (m *Machine) Plan(running, desired *nic.Host, o Options) []Step {
 				}
 				shared[key] = true
 			}
-			s := Step{Port: name, Field: field, Layer: nic.LayerOf(field), Driver: have.Driver, Changes: changes, Want: value, What: describeStep(shown(name, have), field, changes)}
+			s := Step{Port: name, Field: field, Layer: nic.LayerOf(field), Driver: have.Driver, Changes: changes, Want: value, What: describeStep(portLabel(name, have), field, changes)}
 			if len(changes) == 0 {
-				s.What = "set ets of " + shown(name, have) + " again, because the DSCP map resets it"
+				s.What = "set ets of " + portLabel(name, have) + " again, because the DSCP map resets it"
 			}
 			for _, c := range changes {
 				s.Impact = max(s.Impact, c.Impact)
@@ -207,8 +207,9 @@ func lowers(c nic.Change) bool {
 	return to < from
 }
 
-// shown returns the name of a port for the user, with its interface if that has a different name.
-func shown(name string, p *nic.Port) string {
+// portLabel returns the name of a port for the user, with its interface if that has a different
+// name.
+func portLabel(name string, p *nic.Port) string {
 	if p.Name == name || p.Name == "" {
 		return name
 	}

@@ -38,10 +38,10 @@ func (m *Machine) Read(ctx context.Context, names []string) (*nic.Host, error) {
 	h.Hostname = h.Name
 	all, perr := m.processes()
 	if perr != nil {
-		h.Missing[nic.FieldAgents] = m.why(perr)
+		h.Missing[nic.FieldAgents] = m.explainError(perr)
 	}
 	h.Agents = agentsOf(all)
-	h.Away, h.GPUs = m.away(), m.gpus()
+	h.Away, h.GPUs = m.rdmaInOtherNamespace(), m.gpus()
 	var amd cards
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
@@ -55,7 +55,7 @@ func (m *Machine) Read(ctx context.Context, names []string) (*nic.Host, error) {
 	m.readUppers(ctx, h)
 	var err error
 	if h.Writers, err = m.writers(h, all); err != nil {
-		h.Missing[nic.FieldWriters] = m.why(err)
+		h.Missing[nic.FieldWriters] = m.explainError(err)
 	}
 	m.readFirmware(ctx, h)
 	if err := ctx.Err(); err != nil {
@@ -113,8 +113,8 @@ func (r reader) settings() {
 	r.functions()
 }
 
-// misses records why fields cannot be read.
-func (r reader) misses(why string, fields ...string) {
+// recordMissing records why fields cannot be read.
+func (r reader) recordMissing(why string, fields ...string) {
 	for _, f := range fields {
 		r.p.Missing[f] = why
 	}
@@ -127,9 +127,9 @@ func get[T any](r reader, field string, o *qos.Opt[T], read func() (T, error)) {
 	case err == nil:
 		*o = qos.Of(v)
 	case errors.Is(err, ErrUnsupported):
-		r.misses(nic.NotInDriver, field)
+		r.recordMissing(nic.NotInDriver, field)
 	default:
-		r.misses(r.why(err), field)
+		r.recordMissing(r.explainError(err), field)
 	}
 }
 
@@ -137,7 +137,7 @@ func (r reader) identity() {
 	if v, err := r.text(r.infiniband(r.rdma, "fw_ver")); r.rdma != "" && err == nil {
 		r.p.Firmware = clip(v)
 	} else if r.rdma != "" {
-		r.misses(r.why(err), nic.FieldFirmware)
+		r.recordMissing(r.explainError(err), nic.FieldFirmware)
 	}
 	if validName(r.driver, maxRDMA) {
 		if v, err := r.text(r.sys("module", r.driver, "version")); err == nil {
@@ -170,7 +170,7 @@ func (m *Machine) stallFile(d *device) string {
 
 func (m *Machine) stall(d *device) (string, error) {
 	s, err := m.text(m.stallFile(d))
-	if gone(err) {
+	if isGone(err) {
 		err = ErrUnsupported
 	}
 	return clip(s), err
@@ -199,7 +199,7 @@ var dcbFields = []string{
 func (r reader) dcb() {
 	s, err := r.dcbState(r.ctx, r.name)
 	if err != nil {
-		why := r.why(err)
+		why := r.explainError(err)
 		if errors.Is(err, dcb.ErrUnsupported) {
 			why = "the device has no DCB operations"
 			switch {
@@ -214,12 +214,12 @@ func (r reader) dcb() {
 				why = "no dcbnl: a restricted function, for example of a BlueField in DPU mode"
 			}
 		}
-		r.misses(why, append(slices.Clone(dcbFields), nic.FieldDCB)...)
+		r.recordMissing(why, append(slices.Clone(dcbFields), nic.FieldDCB)...)
 		return
 	}
 	lacks := func(ok bool, fields ...string) bool {
 		if !ok {
-			r.misses(nic.NotInDriver, fields...)
+			r.recordMissing(nic.NotInDriver, fields...)
 		}
 		return !ok
 	}
@@ -346,7 +346,7 @@ func (r reader) activeMTU() {
 		return
 	}
 	if r.Tools == nil {
-		r.misses("no program can be run", nic.FieldActiveMTU)
+		r.recordMissing("no program can be run", nic.FieldActiveMTU)
 		return
 	}
 	get(r, nic.FieldActiveMTU, &r.p.ActiveMTU, func() (int, error) {

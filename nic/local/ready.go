@@ -133,7 +133,7 @@ func (m *Machine) pcie(name string) (p nic.PCIe, err error) {
 		}
 	}
 	switch {
-	case gone(err):
+	case isGone(err):
 		return p, ErrUnsupported
 	case err == nil && (p.Transfers == 0 || p.Lanes == 0):
 		return p, fmt.Errorf("PCIe link of %s: %w", name, ErrUnsupported)
@@ -141,8 +141,9 @@ func (m *Machine) pcie(name string) (p nic.PCIe, err error) {
 	return p, err
 }
 
-// away returns the RDMA devices of cards whose interface is in another network namespace.
-func (m *Machine) away() (out []string) {
+// rdmaInOtherNamespace returns the RDMA devices of cards whose interface is in another network
+// namespace.
+func (m *Machine) rdmaInOtherNamespace() (out []string) {
 	devices, _ := m.list(m.infiniband())
 	for _, d := range natural.Sorted(devices) {
 		if !validName(d, maxRDMA) || m.has(m.infiniband(d, "device", "physfn")) || !m.has(m.infiniband(d, "device")) {

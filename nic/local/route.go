@@ -35,7 +35,7 @@ func (m *Machine) routes() ([]route, error) {
 		return nil, fmt.Errorf("read the routes: %w", err)
 	}
 	v6, err := m.fs().ReadFile(m.proc("net", "ipv6_route"))
-	if err != nil && !gone(err) {
+	if err != nil && !isGone(err) {
 		return nil, fmt.Errorf("read the routes: %w", err)
 	}
 	var out []route

@@ -112,7 +112,7 @@ var errNoRDMA = errors.New("no RDMA device")
 
 func (r reader) rdmaDefaults() {
 	if r.rdma == "" {
-		r.misses(errNoRDMA.Error(), nic.FieldToS, nic.FieldMode, nic.FieldTrafficClass, nic.FieldActiveMTU)
+		r.recordMissing(errNoRDMA.Error(), nic.FieldToS, nic.FieldMode, nic.FieldTrafficClass, nic.FieldActiveMTU)
 		return
 	}
 	get(r, nic.FieldToS, &r.p.ToS, func() (int, error) { return r.tos(r.device) })

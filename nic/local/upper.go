@@ -47,7 +47,7 @@ func (m *Machine) upper(ctx context.Context, name string) *nic.Upper {
 	u := &nic.Upper{Name: name, Kind: m.upperKind(name), On: m.choice.named(m.lower(name)), Missing: map[string]string{}}
 	note := func(field string, err error) bool {
 		if err != nil {
-			u.Missing[field] = m.why(err)
+			u.Missing[field] = m.explainError(err)
 		}
 		return err == nil
 	}

@@ -120,8 +120,8 @@ func (m *Machine) writers(h *nic.Host, all []process) ([]nic.Writer, error) {
 	return s.Found, nil
 }
 
-// shown returns the path of a file as it appears on its machine.
-func (s *search) shown(name string) string {
+// pathOnHost returns the path of a file as it appears on its machine.
+func (s *search) pathOnHost(name string) string {
 	for _, r := range [][2]string{{s.Etc, "/etc"}, {s.Run, "/run"}} {
 		if rest, ok := strings.CutPrefix(name, r[0]+"/"); ok && r[0] != "" {
 			return r[1] + "/" + filepath.ToSlash(rest)
@@ -138,8 +138,8 @@ func (s *search) shown(name string) string {
 func (s *search) etc(elem ...string) string { return under(s.Etc, "/etc", elem...) }
 func (s *search) run(elem ...string) string { return under(s.Run, "/run", elem...) }
 
-// missed records that something could not be searched.
-func (s *search) missed(err error) { s.denied = s.denied || denied(err) }
+// noteError records that something could not be searched.
+func (s *search) noteError(err error) { s.denied = s.denied || denied(err) }
 
 // read reads a regular file that is not too large.
 func (s *search) read(name string) ([]byte, bool) {
@@ -149,13 +149,13 @@ func (s *search) read(name string) ([]byte, bool) {
 	}
 	st, err := os.Stat(name)
 	if err != nil || !st.Mode().IsRegular() || st.Size() > maxWriterFile {
-		s.missed(err)
+		s.noteError(err)
 		return nil, false
 	}
 	// The file's owner may have replaced it with a pipe meanwhile.
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		s.missed(err)
+		s.noteError(err)
 		return nil, false
 	}
 	defer f.Close()
@@ -164,7 +164,7 @@ func (s *search) read(name string) ([]byte, bool) {
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxWriterFile))
 	if err != nil {
-		s.missed(err)
+		s.noteError(err)
 		return nil, false
 	}
 	return b, true
@@ -175,7 +175,7 @@ func (s *search) read(name string) ([]byte, bool) {
 func (s *search) list(dir, pattern string) (out []string) {
 	names, err := OS{}.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.missed(err)
+		s.noteError(err)
 	}
 	for _, n := range names {
 		if ok, err := path.Match(pattern, n); ok && err == nil {
@@ -190,7 +190,7 @@ func (s *search) each(pattern string, f func(name string, text []byte), dirs ...
 	for _, dir := range dirs {
 		for _, name := range s.list(dir, pattern) {
 			if b, ok := s.read(name); ok {
-				f(s.shown(name), b)
+				f(s.pathOnHost(name), b)
 			}
 		}
 	}

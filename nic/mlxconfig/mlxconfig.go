@@ -165,7 +165,7 @@ const (
 // failure returns the error for a tool that failed. If the tool marked no text as an error, the
 // last lines of its output are used.
 func failure(name, verb string, res runner.Result) error {
-	f := &runner.Failure{Command: name + " " + verb, Code: res.Code, Words: said(res)}
+	f := &runner.Failure{Command: name + " " + verb, Code: res.Code, Words: errorMessages(res)}
 	if len(f.Words) == 0 {
 		f.Words = res.LastWords()
 	}
@@ -182,8 +182,8 @@ func failure(name, verb string, res runner.Result) error {
 	return f
 }
 
-// said returns the messages that a tool marked as errors.
-func said(res runner.Result) []string {
+// errorMessages returns the messages that a tool marked as errors.
+func errorMessages(res runner.Result) []string {
 	var out []string
 	for _, line := range res.Lines() {
 		// "Applying... Failed!" and an error may be on the same line.

@@ -45,7 +45,7 @@ func (t *Tool) query(ctx context.Context, dev string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.settled(dev, parseText(res.Stdout), res)
+	return t.queriedCard(dev, parseText(res.Stdout), res)
 }
 
 // queryJSON is query with -j. It returns neither a Config nor an error if the tool does not produce
@@ -61,7 +61,7 @@ func (t *Tool) queryJSON(ctx context.Context, dev string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range said(res) {
+	for _, w := range errorMessages(res) {
 		// Up to 4.30: "-E- invalid argument: -j" (mlxcfg_parser.cpp).
 		if strings.Contains(w, "invalid argument") {
 			t.noJSON.Store(true)
@@ -76,11 +76,11 @@ func (t *Tool) queryJSON(ctx context.Context, dev string) (*Config, error) {
 	if err != nil {
 		return nil, nil
 	}
-	return t.settled(dev, found, res)
+	return t.queriedCard(dev, found, res)
 }
 
-// settled returns the card that was queried.
-func (t *Tool) settled(dev string, found []*Config, res runner.Result) (*Config, error) {
+// queriedCard returns the card that was queried.
+func (t *Tool) queriedCard(dev string, found []*Config, res runner.Result) (*Config, error) {
 	c := pick(dev, found)
 	if c == nil || len(c.Params) == 0 {
 		if res.Code != 0 {

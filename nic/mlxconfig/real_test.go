@@ -40,7 +40,7 @@ func TestRealToolWithoutACard(t *testing.T) {
 		t.Errorf("query: %v", err)
 	}
 	res, err := tool.call(t.Context(), setTimeout, tool.Name, "-d", nowhere, "-y", "set", "CNP_DSCP_P1=48")
-	if err != nil || res.Code != 3 || len(said(res)) != 1 || len(res.Stderr) != 0 {
+	if err != nil || res.Code != 3 || len(errorMessages(res)) != 1 || len(res.Stderr) != 0 {
 		t.Errorf("set: %+v, %v", res, err)
 	}
 	out, err := tool.Set(t.Context(), nowhere, []Change{{Name: "CNP_DSCP_P1", Kind: Program, Want: numberOf(48)}})

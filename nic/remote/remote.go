@@ -168,7 +168,7 @@ func (h *Host) prepare(ctx context.Context, b *binary) error {
 	last, ok := strings.CutPrefix(out[len(out)-1], "roce-fabric|")
 	f := strings.Split(last, "|")
 	if !ok || len(f) != 4 || f[0] == "" || f[1] == "" || r.Status != 0 {
-		return h.fail(fmt.Errorf("cannot determine the host's operating system: exit status %d: %s", r.Status, said(r)), "the login needs a shell that runs sh, uname and sha256sum")
+		return h.fail(fmt.Errorf("cannot determine the host's operating system: exit status %d: %s", r.Status, outputLine(r)), "the login needs a shell that runs sh, uname and sha256sum")
 	}
 	if err := b.runsOn(f[0], f[1]); err != nil {
 		return h.fail(err, "name a program for that host: build it with GOOS=linux CGO_ENABLED=0 and the GOARCH of the host")
@@ -191,9 +191,9 @@ func (h *Host) copy(ctx context.Context, b *binary) error {
 	case err != nil:
 		return err
 	case r.Status == 3:
-		return h.fail(fmt.Errorf("%w: the copy differs from the program: %s", ErrCopy, said(r)), "the disk may be full, or the program was replaced while it was read")
+		return h.fail(fmt.Errorf("%w: the copy differs from the program: %s", ErrCopy, outputLine(r)), "the disk may be full, or the program was replaced while it was read")
 	case r.Status != 0:
-		return h.fail(fmt.Errorf("%w: exit status %d: %s", ErrCopy, r.Status, said(r)), "")
+		return h.fail(fmt.Errorf("%w: exit status %d: %s", ErrCopy, r.Status, outputLine(r)), "")
 	}
 	return nil
 }
@@ -204,8 +204,8 @@ func (h *Host) run(ctx context.Context, limit time.Duration, cmd string, stdin [
 	return h.conn.Run(ctx, cmd, stdin)
 }
 
-// said returns the output of a script, shortened to one line.
-func said(r ssh.Result) string {
+// outputLine returns the output of a script, shortened to one line.
+func outputLine(r ssh.Result) string {
 	s := r.Stderr
 	if len(s) == 0 {
 		s = r.Stdout

@@ -38,7 +38,7 @@ func putProgram(r local.Roots) (written bool, err error) {
 		return false, fmt.Errorf("read this program: %w", err)
 	}
 	defer in.Close()
-	same, err := holds(name, in)
+	same, err := hasSameContent(name, in)
 	if same && usable(r, DefaultBinary) == nil {
 		return false, nil
 	}
@@ -59,9 +59,9 @@ func putProgram(r local.Roots) (written bool, err error) {
 	return true, out.Commit()
 }
 
-// holds reports whether a file has the same content as a program. Because the program has tens of
-// megabytes, it compares the contents only if the sizes are equal.
-func holds(name string, program *os.File) (bool, error) {
+// hasSameContent reports whether a file has the same content as a program. Because the program has
+// tens of megabytes, it compares the contents only if the sizes are equal.
+func hasSameContent(name string, program *os.File) (bool, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return false, err

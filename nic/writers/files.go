@@ -53,7 +53,7 @@ type entry struct {
 // next.
 func ini(text []byte) (out []entry) {
 	section := ""
-	for first, line := range joined(text, "#;", " ") {
+	for first, line := range logicalLines(text, "#;", " ") {
 		if name, ok := strings.CutPrefix(line, "["); ok && strings.HasSuffix(name, "]") {
 			section = strings.TrimSuffix(name, "]")
 			continue
@@ -65,9 +65,9 @@ func ini(text []byte) (out []entry) {
 	return out
 }
 
-// joined yields the lines of a file except empty ones and comments, each with its first line
+// logicalLines yields the lines of a file except empty ones and comments, each with its first line
 // number. A line that ends with a backslash continues on the next.
-func joined(text []byte, comments, glue string) iter.Seq2[int, string] {
+func logicalLines(text []byte, comments, glue string) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		n, first, whole := 0, 0, ""
 		for line := range strings.Lines(string(text)) {
@@ -95,7 +95,7 @@ func joined(text []byte, comments, glue string) iter.Seq2[int, string] {
 // Udev finds what udev rules set: "ATTR{mtu}=" and the commands of "RUN+=". A rule applies to the
 // devices that its "KERNEL==" or "NAME==" matches.
 func (f *Finder) Udev(file string, text []byte) {
-	for first, line := range joined(text, "#", "") {
+	for first, line := range logicalLines(text, "#", "") {
 		f.rule(at{who: "udev", file: file, line: first}, line)
 	}
 }
@@ -137,7 +137,7 @@ func (f *Finder) rule(a at, line string) {
 				return matches(patterns, n.Name, n.RDMA)
 			})
 			if any {
-				ports = both(a.match, ports)
+				ports = inBoth(a.match, ports)
 			}
 			if a.match, any = ports, true; len(ports) == 0 {
 				return
@@ -155,8 +155,8 @@ func (f *Finder) rule(a at, line string) {
 	}
 }
 
-// both returns the names that are in both lists.
-func both(a, b []string) (out []string) {
+// inBoth returns the names that are in both lists.
+func inBoth(a, b []string) (out []string) {
 	for _, x := range a {
 		for _, y := range b {
 			if x == y {

@@ -240,8 +240,8 @@ func (s *script) mode(ports []string, mode string) {
 	s.add(s.at, ports, nic.FieldMode, func(p *nic.Port) { p.Mode = qos.Of(clip(mode)) })
 }
 
-// after returns the word that follows the given word.
-func after(args []string, word string) (string, bool) {
+// wordAfter returns the word that follows the given word.
+func wordAfter(args []string, word string) (string, bool) {
 	if i := slices.Index(args, word); i >= 0 && i+1 < len(args) {
 		return args[i+1], true
 	}
@@ -250,7 +250,7 @@ func after(args []string, word string) (string, bool) {
 
 // dcbTool parses dcb of iproute2.
 func dcbTool(s *script, args []string) {
-	dev, ok := after(args, "dev")
+	dev, ok := wordAfter(args, "dev")
 	args = slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.HasPrefix(a, "-") })
 	if !ok || len(args) < 4 {
 		return
@@ -284,7 +284,7 @@ func dcbTool(s *script, args []string) {
 
 // dcbPFC parses "prio-pfc all:off 3:on delay 7".
 func (s *script) dcbPFC(ports, args []string) {
-	if n, ok := after(args, "delay"); ok {
+	if n, ok := wordAfter(args, "delay"); ok {
 		s.number(s.at, ports, nic.FieldCable, n)
 	}
 	i := slices.Index(args, "prio-pfc")
@@ -388,7 +388,7 @@ func ethtool(s *script, args []string) {
 	case "-G", "--set-ring":
 		s.rings(ports, rest)
 	case "--set-priv-flags":
-		if to, ok := after(rest, nic.AgentICE); ok {
+		if to, ok := wordAfter(rest, nic.AgentICE); ok {
 			owner := nic.OwnerHost
 			if to == "on" {
 				owner = nic.OwnerFirmware
@@ -400,8 +400,8 @@ func ethtool(s *script, args []string) {
 
 // pause records link pause, which is known if it is on in one direction or off in both.
 func (s *script) pause(ports, args []string) {
-	rx, _ := after(args, "rx")
-	tx, _ := after(args, "tx")
+	rx, _ := wordAfter(args, "rx")
+	tx, _ := wordAfter(args, "tx")
 	switch {
 	case rx == "" && tx == "":
 	case rx == "on" || tx == "on":
@@ -414,8 +414,8 @@ func (s *script) pause(ports, args []string) {
 }
 
 func (s *script) rings(ports, args []string) {
-	rx, hasRX := after(args, "rx")
-	tx, hasTX := after(args, "tx")
+	rx, hasRX := wordAfter(args, "rx")
+	tx, hasTX := wordAfter(args, "tx")
 	s.Finder.rings(s.at, ports, rx, hasRX, tx, hasTX)
 }
 
@@ -445,7 +445,7 @@ func ipLink(s *script, args []string) {
 	if i := slices.Index(args, "egress-qos-map"); i > 2 {
 		vlan := args[2]
 		for _, before := range []string{"dev", "name"} {
-			if name, ok := after(args, before); ok {
+			if name, ok := wordAfter(args, before); ok {
 				vlan = name
 			}
 		}
@@ -457,17 +457,17 @@ func ipLink(s *script, args []string) {
 		return
 	}
 	dev := args[2]
-	if d, ok := after(args, "dev"); ok {
+	if d, ok := wordAfter(args, "dev"); ok {
 		dev = d
 	}
-	mtu, sets := after(args, "mtu")
+	mtu, sets := wordAfter(args, "mtu")
 	if ports, ok := s.ports(dev); ok && sets {
 		s.number(s.at, ports, nic.FieldMTU, mtu)
 	}
 }
 
 func ifconfig(s *script, args []string) {
-	mtu, sets := after(args, "mtu")
+	mtu, sets := wordAfter(args, "mtu")
 	if !sets || len(args) == 0 {
 		return
 	}

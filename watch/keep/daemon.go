@@ -51,7 +51,7 @@ func Run(ctx context.Context, out *report.Console, cfg Config, o Options) (err e
 	defer cancel()
 	var printed error
 	cfg.Emit = func(e Event) {
-		if printed = show(out, e); printed != nil {
+		if printed = printEvent(out, e); printed != nil {
 			cancel() // standard output is closed
 		}
 	}
@@ -115,8 +115,8 @@ func (k *Keeper) listen(ctx context.Context, out *report.Console) {
 	}
 }
 
-// show prints an event as a line or a JSON document.
-func show(out *report.Console, e Event) error {
+// printEvent prints an event as a line or a JSON document.
+func printEvent(out *report.Console, e Event) error {
 	if out.Output == "json" {
 		return out.Line(e)
 	}

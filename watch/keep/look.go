@@ -53,7 +53,7 @@ func (k *Keeper) check(ctx context.Context, cause string) {
 			k.repair(ctx, running)
 		}
 	}
-	k.ended(start, cause, err)
+	k.recordEnd(start, cause, err)
 	if k.cfg.Looked != nil {
 		k.cfg.Looked(k.State(), k.host)
 	}
@@ -120,7 +120,7 @@ func (k *Keeper) updateDifferences(running *nic.Host, changes []nic.Change, fres
 		case c.Kind != nic.KindDrift:
 		case written && now.Sub(at.last) < stays:
 			e.Type, e.Suspects = ChangedBack, running.Suspects(c.Port, c.Field)
-			k.counted(func(n *counts) { n.changedBack[s]++ })
+			k.updateCounts(func(n *counts) { n.changedBack[s]++ })
 		case !fresh && !created[c.Port]:
 			e.Suspects = running.Suspects(c.Port, c.Field)
 		}
@@ -253,7 +253,7 @@ func (k *Keeper) repair(ctx context.Context, running *nic.Host) {
 	for _, s := range todo {
 		for _, c := range s.Changes {
 			at := settingOf(c)
-			k.written[at] = k.written[at].again(now)
+			k.written[at] = k.written[at].afterRepair(now)
 		}
 	}
 	_, err = k.cfg.Machine.Apply(ctx, todo, func(int, int, local.Step) { k.recordBeat(true, true) })
@@ -334,7 +334,7 @@ func (k *Keeper) busy(todo []local.Step, run string) {
 			}
 		}
 	}
-	k.counted(func(n *counts) { n.busy++ })
+	k.updateCounts(func(n *counts) { n.busy++ })
 	k.note("the repair waits for " + run)
 	k.checkBy(k.cfg.Clock.Now().Add(busyWait))
 }
@@ -365,7 +365,7 @@ func (k *Keeper) repaired(todo []local.Step, after *nic.Host, changes []nic.Chan
 				delete(k.known, at)
 			case left >= 0 && err == nil:
 				e.Type, e.Old, e.Suspects = ChangedBack, changes[left].Old, after.Suspects(c.Port, c.Field)
-				k.counted(func(n *counts) { n.changedBack[at]++ })
+				k.updateCounts(func(n *counts) { n.changedBack[at]++ })
 				if o != nil {
 					o.change, o.reason = changes[left], WhyRate
 				}
@@ -375,15 +375,15 @@ func (k *Keeper) repaired(todo []local.Step, after *nic.Host, changes []nic.Chan
 					o.reason = WhyError
 				}
 			}
-			k.counted(func(n *counts) { n.repairs[repairOf{at, result}]++ })
+			k.updateCounts(func(n *counts) { n.repairs[repairOf{at, result}]++ })
 			events = append(events, e)
 		}
 	}
 	k.emit(events...)
 }
 
-// ended records the end of a check.
-func (k *Keeper) ended(start time.Time, cause string, err error) {
+// recordEnd records the end of a check.
+func (k *Keeper) recordEnd(start time.Time, cause string, err error) {
 	now := k.cfg.Clock.Now()
 	text := ""
 	if err != nil {
@@ -427,7 +427,7 @@ func (k *Keeper) differences() []Difference {
 	return out
 }
 
-func (k *Keeper) counted(f func(*counts)) {
+func (k *Keeper) updateCounts(f func(*counts)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	f(&k.count)

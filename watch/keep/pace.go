@@ -32,8 +32,8 @@ func (p pace) next() time.Time {
 	return p.last.Add(wait)
 }
 
-// again records a repair.
-func (p pace) again(now time.Time) pace {
+// afterRepair records a repair.
+func (p pace) afterRepair(now time.Time) pace {
 	if p.n > 0 && now.Sub(p.last) >= stays {
 		p.n = 0
 	}

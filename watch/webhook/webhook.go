@@ -72,7 +72,7 @@ func Of(r *watch.Round) Message {
 	n := r.Counts()
 	m := Message{Format: watch.Format, Fabric: r.Fabric, Time: r.End.UTC().Truncate(time.Second), Round: r.N,
 		Verdict: r.Verdict, Previous: r.Previous, Counts: n, Unread: len(r.Unread()), Causes: []Cause{}}
-	m.say()
+	m.setText()
 	for _, c := range validate.Causes(r.Findings) {
 		switch {
 		case c.Suppressed != nil:
@@ -86,7 +86,7 @@ func Of(r *watch.Round) Message {
 	return m
 }
 
-func (m *Message) say() {
+func (m *Message) setText() {
 	from := ""
 	if m.Previous != "" {
 		from = string(m.Previous) + " -> "
@@ -160,7 +160,7 @@ func (s *Sender) Send(m Message) {
 			s.pending = nil
 			return
 		}
-		m.say()
+		m.setText()
 	}
 	s.pending = &m
 	s.poke()

@@ -163,7 +163,7 @@ func (s *Switch) end(r *revision, state, progress string, issues []issue) {
 func (s *Switch) finalState() string {
 	auto := object(s.applied, "system", "config", "auto-save")
 	word := text(auto, "state") + text(auto, "enable")
-	if s.release < autoSaves && !on(word) || word != "" && !on(word) {
+	if s.release < autoSaves && !meansOn(word) || word != "" && !meansOn(word) {
 		return "applied"
 	}
 	return "applied_and_saved"
@@ -289,7 +289,7 @@ func (s *Switch) Expire() {
 	}
 	s.mu.Unlock()
 	if r != nil {
-		_ = s.settle(r) // an error only means that the switch is being closed
+		_ = s.awaitRevision(r) // an error only means that the switch is being closed
 	}
 }
 

@@ -266,7 +266,7 @@ func (s *Switch) invalid(t tree) (out []issue) {
 		if text(bound, "link-pause", "profile") != "" && len(pfc) > 0 {
 			bad("interface."+name+".qos", "Link pause and PFC cannot be configured on the same interface")
 		}
-		if on(text(bound, "pfc-watchdog", "state")) || bound["pfc-watchdog"] != nil && text(bound, "pfc-watchdog", "state") == "" {
+		if meansOn(text(bound, "pfc-watchdog", "state")) || bound["pfc-watchdog"] != nil && text(bound, "pfc-watchdog", "state") == "" {
 			switch {
 			case !isPort(name):
 				bad("interface."+name+".qos.pfc-watchdog", "PFC watchdog is only supported on physical interfaces")
@@ -278,15 +278,15 @@ func (s *Switch) invalid(t tree) (out []issue) {
 	return out
 }
 
-// on reports whether a keyword means on.
-func on(word string) bool { return word == "on" || word == "enable" || word == "enabled" }
+// meansOn reports whether a keyword means on.
+func meansOn(word string) bool { return word == "on" || word == "enable" || word == "enabled" }
 
 func isPort(name string) bool { return strings.HasPrefix(name, "swp") }
 
 // preset returns the mode of the RoCE preset, or "" if it is off.
 func preset(t tree) string {
 	roce, ok := object(t, "qos")["roce"].(tree)
-	if !ok || roce["enable"] != nil && !on(text(roce, "enable")) || roce["state"] != nil && !on(text(roce, "state")) {
+	if !ok || roce["enable"] != nil && !meansOn(text(roce, "enable")) || roce["state"] != nil && !meansOn(text(roce, "state")) {
 		return ""
 	}
 	if mode := text(roce, "mode"); mode != "" {

@@ -218,7 +218,7 @@ func (s *Switch) port(p string, t tree, far map[string]cli.Wire) tree {
 		wd[k] = tree{"status": state, "deadlock-count": float64(stuck)}
 	}
 	qos := tree{}
-	if on(text(s.applied, "interface", p, "qos", "pfc-watchdog", "state")) {
+	if meansOn(text(s.applied, "interface", p, "qos", "pfc-watchdog", "state")) {
 		qos["pfc-watchdog"] = tree{"status": wd}
 	}
 	if cc, ok := at(t, "qos", "congestion-control", profileOf(s.applied, p, "congestion-control"), "traffic-class"); ok {

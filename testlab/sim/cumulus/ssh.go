@@ -427,7 +427,7 @@ func (s *Switch) nvApply(f []string) (string, error) {
 		s.start(r, nil)
 	}
 	s.mu.Unlock()
-	if err := s.settle(r); err != nil {
+	if err := s.awaitRevision(r); err != nil {
 		return "", err
 	}
 	s.mu.Lock()
@@ -438,8 +438,8 @@ func (s *Switch) nvApply(f []string) (string, error) {
 	return fmt.Sprintf("%s [rev_id: %s]\n", r.state, r.id), nil
 }
 
-// settle waits until a revision is in a final state or waits for confirmation.
-func (s *Switch) settle(r *revision) error {
+// awaitRevision waits until a revision is in a final state or waits for confirmation.
+func (s *Switch) awaitRevision(r *revision) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -17,8 +17,8 @@ type block = cli.Block
 
 type value = cli.Value
 
-// say returns the box's answer to a line that it does not understand.
-func say(f cli.Misfit, w cli.Words) string {
+// refusalText returns the box's answer to a line that it does not understand.
+func refusalText(f cli.Misfit, w cli.Words) string {
 	switch {
 	case f.At >= len(w.Word):
 		return "% Incomplete command"

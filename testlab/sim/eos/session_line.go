@@ -76,7 +76,7 @@ func (s *session) command(w cli.Words) string {
 	m, depth, worst := commands().Find(s.stack, modeGlobal, w, first, x.Verb != "")
 	switch {
 	case m == nil:
-		return say(worst, w)
+		return refusalText(worst, w)
 	case s.e.Refuses(w.Line):
 		return unavailable
 	}

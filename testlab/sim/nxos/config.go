@@ -150,7 +150,7 @@ func (c *configurer) run(text string) string {
 	}
 	out, miss := c.command(w)
 	if miss != nil {
-		return c.say(*miss, w, len(text)-len(strings.TrimLeft(text, " ")))
+		return c.refusalText(*miss, w, len(text)-len(strings.TrimLeft(text, " ")))
 	}
 	return out
 }
@@ -210,9 +210,9 @@ func (x *exec) deny(format string, args ...any) string {
 	return "ERROR: " + fmt.Sprintf(format, args...)
 }
 
-// say returns the answer of the switch to a line that it does not understand: a line with a mark
-// below the word, and the reason (ansible-collections/cisco.nxos plugins/terminal/nxos.py).
-func (c *configurer) say(f cli.Misfit, w cli.Words, indent int) string {
+// refusalText returns the answer of the switch to a line that it does not understand: a line with a
+// mark below the word, and the reason (ansible-collections/cisco.nxos plugins/terminal/nxos.py).
+func (c *configurer) refusalText(f cli.Misfit, w cli.Words, indent int) string {
 	at := len(w.Line) + 1
 	if f.At < len(w.Word) {
 		at = w.At[f.At]

@@ -49,7 +49,7 @@ func (c *configurer) staged(text string) string {
 	line := strings.TrimSpace(strings.Map(cli.Printable, text))
 	if c.n.o.DualStageNoQoS && qosLine(line) || cli.Matches(c.n.stageRefuse, line) {
 		w := cli.Tokenize(line)
-		return c.say(cli.Misfit{}, w, len(text)-len(strings.TrimLeft(text, " ")))
+		return c.refusalText(cli.Misfit{}, w, len(text)-len(strings.TrimLeft(text, " ")))
 	}
 	if len(s.lines) >= maxStaged {
 		return "ERROR: too many lines in the buffer"

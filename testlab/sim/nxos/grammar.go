@@ -82,9 +82,9 @@ var commands = sync.OnceValue(func() grammar {
 	return g
 })
 
-// keep returns an action that stores the line under a key. A line that equals one of the
+// setLine returns an action that stores the line under a key. A line that equals one of the
 // defaults removes the key, so that it is not printed.
-func keep(key string, rank int, defaults ...string) action {
+func setLine(key string, rank int, defaults ...string) action {
 	return func(x *exec) string {
 		v := cli.Value{Line: x.Line, Plain: x.Line, Rank: rank}
 		if slices.Contains(defaults, x.Line) {

@@ -144,7 +144,7 @@ const pfc = "priority-flow-control "
 // flowControl adds PFC and its watchdog, switch-wide and on ports.
 func (g grammar) flowControl() {
 	global := []string{modeGlobal}
-	g.Set(global, pfc+"watch-dog-interval <v=on|off>", keep(pfc+"watch-dog-interval", rankPFC, pfc+"watch-dog-interval off"))
+	g.Set(global, pfc+"watch-dog-interval <v=on|off>", setLine(pfc+"watch-dog-interval", rankPFC, pfc+"watch-dog-interval off"))
 	g.Neg(global, pfc+"watch-dog-interval [<v=on|off>]", cli.ClearKey[*exec](pfc+"watch-dog-interval"))
 	for i, t := range timers {
 		key := pfc + t.words
@@ -160,24 +160,24 @@ func (g grammar) flowControl() {
 				return then(x)
 			}
 		}
-		g.Set(global, key+" <v="+t.span+">", run(keep(key, rankPFC+1+i, key+" "+t.def)))
+		g.Set(global, key+" <v="+t.span+">", run(setLine(key, rankPFC+1+i, key+" "+t.def)))
 		g.Neg(global, key+" [<v="+t.span+">]", run(cli.ClearKey[*exec](key)))
 	}
-	g.Set(global, pfc+"override-interface mode off", keep(pfc+"override-interface", rankPFC+9))
+	g.Set(global, pfc+"override-interface mode off", setLine(pfc+"override-interface", rankPFC+9))
 	g.Neg(global, pfc+"override-interface mode [off]", cli.ClearKey[*exec](pfc+"override-interface"))
 
 	ports := []string{modeEthernet, modePortChannel, modeProfile}
-	mode := keep(pfc+"mode", rankPFCMode, pfc+"mode auto")
+	mode := setLine(pfc+"mode", rankPFCMode, pfc+"mode auto")
 	g.Set(ports, pfc+"mode <v=auto|on|off>", mode)
 	g.Set(ports, pfc+"mode on send-tlv", mode)
 	g.Neg(ports, pfc+"mode [<v=auto|on|off> [send-tlv]]", cli.ClearKey[*exec](pfc+"mode"))
 	wd := pfc + "watch-dog-interval"
-	g.Set(ports, wd+" off", keep(wd, rankPFCWatchdog, wd+" off"))
-	g.Set(ports, wd+" on [interface-multiplier <n=0-40>] [disable-action]", keep(wd, rankPFCWatchdog))
+	g.Set(ports, wd+" off", setLine(wd, rankPFCWatchdog, wd+" off"))
+	g.Set(ports, wd+" on [interface-multiplier <n=0-40>] [disable-action]", setLine(wd, rankPFCWatchdog))
 	g.Neg(ports, wd+" [<v=on|off> [<rest=text>]]", cli.ClearKey[*exec](wd))
 	for i, dir := range []string{"receive", "send"} {
 		key := "flowcontrol " + dir
-		g.Set(ports, key+" <v=on|off>", keep(key, rankFlowControl+i, key+" off"))
+		g.Set(ports, key+" <v=on|off>", setLine(key, rankFlowControl+i, key+" off"))
 		g.Neg(ports, key+" [<v=on|off>]", cli.ClearKey[*exec](key))
 	}
 }

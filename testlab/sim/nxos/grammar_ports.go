@@ -87,7 +87,7 @@ func (g grammar) profiles() {
 				return out
 			}
 		}
-		return keep(inheritKey, 5)(x)
+		return setLine(inheritKey, 5)(x)
 	})
 	g.Neg(wired, "inherit port-profile [<name=name>]", cli.ClearKey[*exec](inheritKey))
 }
@@ -140,13 +140,13 @@ func (x *exec) bridged(on bool) string {
 			b.Put("switchport", cli.Value{Line: line, Plain: line, Rank: rankSwitchport})
 		}
 	}
-	settle(x.Root)
+	removeObsoleteLines(x.Root)
 	return ""
 }
 
-// settle removes port lines that have become defaults, and lines that a port loses when it
-// becomes switched.
-func settle(root *cli.Block) {
+// removeObsoleteLines removes port lines that have become defaults, and lines that a port loses
+// when it becomes switched.
+func removeObsoleteLines(root *cli.Block) {
 	for _, b := range root.Subs {
 		if b.Mode != modeEthernet && b.Mode != modePortChannel {
 			continue
@@ -233,7 +233,7 @@ func setMTU(x *exec) string {
 			}
 		}
 	}
-	return keep("mtu", rankMTU, "mtu "+defaultMTU)(x)
+	return setLine("mtu", rankMTU, "mtu "+defaultMTU)(x)
 }
 
 // enterInterface opens interfaces. Ports that the switch does not have cannot be created by

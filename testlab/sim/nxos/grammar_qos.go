@@ -194,16 +194,16 @@ func (g grammar) policyMaps() {
 		if x.n.o.FourQueue && x.Vals["n"] > "3" {
 			return x.invalid(-1)
 		}
-		return keep("set qos-group", 20)(x)
+		return setLine("set qos-group", 20)(x)
 	})
 	g.Neg(in, "set qos-group [<n=0-7>]", cli.ClearKey[*exec]("set qos-group"))
 	g.line(in, 10, 2, "set dscp <n=0-63>", "set precedence <n=0-7>", "set cos <n=0-7>")
 	g.line(in, 30, 1, "police <rest=text>")
 
 	in = []string{modeActionNQ}
-	g.Set(in, "mtu <n=576-9216>", keep("mtu", 10))
+	g.Set(in, "mtu <n=576-9216>", setLine("mtu", 10))
 	g.Neg(in, "mtu [<n=576-9216>]", cli.ClearKey[*exec]("mtu"))
-	g.Set(in, "pause pfc-cos <v=eights>", keep("pause", 20))
+	g.Set(in, "pause pfc-cos <v=eights>", setLine("pause", 20))
 	g.Neg(in, "pause pfc-cos <v=eights>", func(x *exec) string {
 		for _, b := range x.Blocks() {
 			have, ok := strings.CutPrefix(b.Get("pause"), "pause pfc-cos ")
@@ -224,7 +224,7 @@ func (g grammar) policyMaps() {
 		if !x.n.o.FourQueue {
 			return x.invalid(-1)
 		}
-		return keep("pause", 20)(x)
+		return setLine("pause", 20)(x)
 	})
 	g.Neg(in, "pause no-drop", cli.ClearKey[*exec]("pause"))
 }

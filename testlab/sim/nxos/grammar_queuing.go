@@ -35,7 +35,7 @@ func (g grammar) queuing() {
 			if out := x.share(key); out != "" {
 				return out
 			}
-			return keep(key, rankBandwidth)(x)
+			return setLine(key, rankBandwidth)(x)
 		})
 		g.Neg(in, key+" [<p=0-100>]", cli.ClearKey[*exec](key))
 	}
@@ -43,13 +43,13 @@ func (g grammar) queuing() {
 		if out := x.excluded("bandwidth percent", "bandwidth remaining percent", "pause"); out != "" {
 			return out
 		}
-		return keep("priority", rankPriority)(x)
+		return setLine("priority", rankPriority)(x)
 	})
 	g.Neg(in, "priority [level [<l=1-8>]]", cli.ClearKey[*exec]("priority"))
-	g.Set(in, "shape min "+strings.ReplaceAll(rate, "%", "min")+" max "+strings.ReplaceAll(rate, "%", "max"), keep("shape", rankShape))
+	g.Set(in, "shape min "+strings.ReplaceAll(rate, "%", "min")+" max "+strings.ReplaceAll(rate, "%", "max"), setLine("shape", rankShape))
 	g.Neg(in, "shape [<rest=text>]", cli.ClearKey[*exec]("shape"))
-	g.Set(in, "queue-limit <n=0-12582912> [<unit=packets|bytes|kbytes|mbytes|gbytes|ms|us|percent>]", keep("queue-limit", rankLimit))
-	g.Set(in, "queue-limit dynamic <n=0-10>", keep("queue-limit", rankLimit, "queue-limit dynamic 9"))
+	g.Set(in, "queue-limit <n=0-12582912> [<unit=packets|bytes|kbytes|mbytes|gbytes|ms|us|percent>]", setLine("queue-limit", rankLimit))
+	g.Set(in, "queue-limit dynamic <n=0-10>", setLine("queue-limit", rankLimit, "queue-limit dynamic 9"))
 	g.Neg(in, "queue-limit [<rest=text>]", cli.ClearKey[*exec]("queue-limit"))
 
 	// All parameters are on one line; "random-detect ecn" alone is invalid.
@@ -60,7 +60,7 @@ func (g grammar) queuing() {
 		if out := x.thresholds(); out != "" {
 			return out
 		}
-		return keep("random-detect", rankWRED)(x)
+		return setLine("random-detect", rankWRED)(x)
 	}
 	g.Set(in, "random-detect", wred)
 	g.Set(in, "random-detect "+thresholds+" weight <w=0-15> [cap-average] [ecn]", wred)
@@ -69,7 +69,7 @@ func (g grammar) queuing() {
 		if out := x.thresholds(); out != "" {
 			return out
 		}
-		return keep("random-detect non-ecn", rankNonECN)(x)
+		return setLine("random-detect non-ecn", rankNonECN)(x)
 	})
 	g.Neg(in, "random-detect", cli.ClearKey[*exec]("random-detect"))
 	g.Neg(in, "random-detect <what=minimum-threshold|threshold> [<rest=text>]", cli.ClearKey[*exec]("random-detect"))
@@ -78,7 +78,7 @@ func (g grammar) queuing() {
 		if out := x.excluded("random-detect"); out != "" {
 			return out
 		}
-		return keep("afd", rankAFD)(x)
+		return setLine("afd", rankAFD)(x)
 	})
 	g.Neg(in, "afd [<rest=text>]", cli.ClearKey[*exec]("afd"))
 
@@ -109,7 +109,7 @@ func (x *exec) pauseBuffer() string {
 			}
 		}
 	}
-	return keep("pause", rankPause)(x)
+	return setLine("pause", rankPause)(x)
 }
 
 func below(s string, lowest int) bool {

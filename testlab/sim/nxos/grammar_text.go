@@ -34,12 +34,12 @@ func (g grammar) texts() {
 	g.Neg(global, "system jumbomtu [<n=1500-9216>]", setJumbo)
 	g.Set(global, "system default switchport", func(x *exec) string {
 		x.Drop("system default switchport")
-		settle(x.Root)
+		removeObsoleteLines(x.Root)
 		return ""
 	})
 	g.Neg(global, "system default switchport", func(x *exec) string {
 		cli.Opposite[*exec]("system default switchport", 2001)(x)
-		settle(x.Root)
+		removeObsoleteLines(x.Root)
 		return ""
 	})
 	g.line(global, 2002, 0, "system default switchport shutdown", "system nve <rest=text>", "system routing <rest=text>", "system mode <rest=text>", "system login <rest=text>")

@@ -52,7 +52,7 @@ func (f *front) views() ([]portView, qosState) {
 		if in == "" {
 			in = box.QoSIn
 		}
-		v.live(lossless, reached(qos[in]), box.OverrideOff)
+		v.live(lossless, reachedGroups(qos[in]), box.OverrideOff)
 		v.shown = v.paused
 		if f.o.PolicyBitmap || f.n.Dice.Habit("PolicyBitmap").Bool() {
 			v.shown = slices.Concat(slices.Collect(maps.Values(lossless))...)
@@ -96,9 +96,9 @@ func (v *portView) inherit(c portState) {
 	}
 }
 
-// reached returns the groups that an input policy classifies traffic into. Unmatched traffic
+// reachedGroups returns the groups that an input policy classifies traffic into. Unmatched traffic
 // goes to the group of class-default, or to group 0.
-func reached(p policyMap) map[int]bool {
+func reachedGroups(p policyMap) map[int]bool {
 	out := map[int]bool{}
 	rest := 0
 	for _, c := range p.Classes {

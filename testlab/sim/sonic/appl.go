@@ -10,15 +10,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
-// want reports whether a table was asked for; "" asks for all tables.
-func want(only, table string) bool { return only == "" || only == table }
+// isRequested reports whether a table was asked for; "" asks for all tables.
+func isRequested(only, table string) bool { return only == "" || only == table }
 
 // bufferTables are copied by buffermgrd from CONFIG_DB to APPL_DB.
 var bufferTables = []string{"BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "BUFFER_QUEUE", "BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST"}
 
 func (s *Switch) applDB(only string) tables {
 	t := tables{}
-	if want(only, "PORT_TABLE") {
+	if isRequested(only, "PORT_TABLE") {
 		for p, r := range s.orch["PORT"] {
 			c := copyRow(r)
 			if c["admin_status"] == "" {
@@ -39,7 +39,7 @@ func (s *Switch) applDB(only string) tables {
 	dynamic := s.dynamic()
 	for _, table := range bufferTables {
 		name := table + "_TABLE"
-		if !want(only, name) {
+		if !isRequested(only, name) {
 			continue
 		}
 		for k, r := range s.cfg[table] {
@@ -57,7 +57,7 @@ func (s *Switch) applDB(only string) tables {
 			t.set(name, strings.ReplaceAll(k, "|", ":"), r)
 		}
 	}
-	if dynamic && want(only, "BUFFER_PROFILE_TABLE") {
+	if dynamic && isRequested(only, "BUFFER_PROFILE_TABLE") {
 		for n, r := range s.computedProfiles() {
 			t.set("BUFFER_PROFILE_TABLE", n, r)
 		}
@@ -67,7 +67,7 @@ func (s *Switch) applDB(only string) tables {
 
 func (s *Switch) stateDB(only string) tables {
 	t := tables{}
-	if want(only, "PORT_TABLE") {
+	if isRequested(only, "PORT_TABLE") {
 		for p, r := range s.orch["PORT"] {
 			state := r["admin_status"]
 			if state == "" {
@@ -86,7 +86,7 @@ func (s *Switch) stateDB(only string) tables {
 		}
 	}
 	if s.dynamic() {
-		if want(only, "BUFFER_PROFILE_TABLE") {
+		if isRequested(only, "BUFFER_PROFILE_TABLE") {
 			for n, r := range s.cfg["BUFFER_PROFILE"] {
 				t.set("BUFFER_PROFILE_TABLE", n, r)
 			}
@@ -94,13 +94,13 @@ func (s *Switch) stateDB(only string) tables {
 				t.set("BUFFER_PROFILE_TABLE", n, r)
 			}
 		}
-		if want(only, "BUFFER_POOL_TABLE") {
+		if isRequested(only, "BUFFER_POOL_TABLE") {
 			for n, r := range s.applDB("BUFFER_POOL_TABLE")["BUFFER_POOL_TABLE"] {
 				t.set("BUFFER_POOL_TABLE", n, r)
 			}
 		}
 	}
-	if want(only, "BUFFER_MAX_PARAM_TABLE") {
+	if isRequested(only, "BUFFER_MAX_PARAM_TABLE") {
 		for p := range s.cfg["PORT"] {
 			most := row{"max_priority_groups": "8", "max_queues": "16"}
 			if s.o.MaxHeadroom > 0 {
@@ -112,10 +112,10 @@ func (s *Switch) stateDB(only string) tables {
 			t.set("BUFFER_MAX_PARAM_TABLE", "global", row{"mmu_size": itoa(chip.BufferBytes)})
 		}
 	}
-	if chip := s.chip(); s.dynamic() && chip != nil && chip.CellBytes > 0 && want(only, "ASIC_TABLE") {
+	if chip := s.chip(); s.dynamic() && chip != nil && chip.CellBytes > 0 && isRequested(only, "ASIC_TABLE") {
 		t.set("ASIC_TABLE", asicName(chip), row{"cell_size": itoa(chip.CellBytes), "pipeline_latency": strconv.FormatFloat(chip.PipelineKiB, 'f', -1, 64)})
 	}
-	if s.rel >= r202505 && want(only, "QUEUE_COUNTER_CAPABILITIES") {
+	if s.rel >= r202505 && isRequested(only, "QUEUE_COUNTER_CAPABILITIES") {
 		for _, n := range []string{"ECN_MARKED_PKT", "ECN_MARKED_BYTE", "WRED_DROPPED_PKT", "WRED_DROPPED_BYTE"} {
 			t.set("QUEUE_COUNTER_CAPABILITIES", "WRED_ECN_QUEUE_"+n+"_COUNTER", row{"isSupported": "true"})
 		}

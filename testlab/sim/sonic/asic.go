@@ -44,7 +44,7 @@ const numQueues, numGroups = 8, 8
 // asicDB returns what orchagent sent to SAI. The only table is ASIC_STATE.
 func (s *Switch) asicDB(only string) tables {
 	t := tables{}
-	if !want(only, "ASIC_STATE") {
+	if !isRequested(only, "ASIC_STATE") {
 		return t
 	}
 	set := func(kind, name string, r row) { t.set("ASIC_STATE", asicKey(kind, name), r) }

@@ -37,11 +37,11 @@ func (s *Switch) countersDB(only string) tables {
 		pools[p] = oid("BUFFER_POOL", p)
 	}
 	for table, r := range map[string]row{"COUNTERS_PORT_NAME_MAP": ports, "COUNTERS_QUEUE_NAME_MAP": queues, "COUNTERS_PG_NAME_MAP": groups, "COUNTERS_BUFFER_POOL_NAME_MAP": pools} {
-		if len(r) > 0 && want(only, table) {
+		if len(r) > 0 && isRequested(only, table) {
 			t.set(table, "", r)
 		}
 	}
-	if !want(only, "COUNTERS") {
+	if !isRequested(only, "COUNTERS") {
 		return t
 	}
 	drops, peaks := on("PG_DROP"), on("PG_WATERMARK")

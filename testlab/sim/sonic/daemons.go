@@ -65,7 +65,7 @@ func (s *Switch) unread(only string) tables {
 	still := s.still["APPL_DB"]
 	out := still.table(only)
 	for table, rows := range s.applDB(strings.TrimPrefix(only, "_")) {
-		if !want(only, "_"+table) {
+		if !isRequested(only, "_"+table) {
 			continue
 		}
 		for key, r := range rows {

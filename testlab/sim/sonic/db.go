@@ -323,7 +323,7 @@ func (s *Switch) database(name, only string) tables {
 			t.set(table, k, merged)
 		}
 	}
-	if name == "APPL_DB" && want(only, "LLDP_ENTRY_TABLE") {
+	if name == "APPL_DB" && isRequested(only, "LLDP_ENTRY_TABLE") {
 		s.managementNeighbor(t)
 	}
 	return t

@@ -50,7 +50,7 @@ func (c *command) writing(run func() int) int {
 		code := run()
 		if f.countStep(&f.restartAt) == 0 {
 			_ = c.s.Restart() // a startup file that does not load leaves the switch as it is
-			return c.gone()
+			return c.endLostShell()
 		}
 		if code == 0 && f.take(&f.failApplied) {
 			c.warn("Traceback (most recent call last):\nBrokenPipeError: [Errno 32] Broken pipe\n")
@@ -69,7 +69,7 @@ func (c *command) cut(run func() int) int {
 	s.mu.Unlock()
 	if s.faults.take(&s.faults.dropBefore) {
 		s.dropConnections()
-		return c.gone()
+		return c.endLostShell()
 	}
 	code := run()
 	if code == 0 && s.faults.take(&s.faults.dropAfter) {
@@ -86,8 +86,8 @@ func (s *Switch) process(line string, n int) {
 	s.processes[line] += n
 }
 
-// gone ends the shell as if the switch had never started it, or had gone down with it.
-func (c *command) gone() int {
+// endLostShell ends the shell as if the switch had never started it, or had gone down with it.
+func (c *command) endLostShell() int {
 	c.killed, c.exited = true, true
 	return 255
 }
