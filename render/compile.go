@@ -215,9 +215,9 @@ func (b *builder) port(p *intent.Port) *qos.Port {
 		Maps:          qos.Of(b.mapsOf(s)),
 		PFC:           qos.Of(s.Lossless()),
 		PFCAsymmetric: qos.Of(s.PFCAsymmetric.V),
-		Speed:         given(p.Speed.V),
-		FEC:           given(p.FEC.V),
-		LAG:           given(p.LAG.V),
+		Speed:         optional(p.Speed.V),
+		FEC:           optional(p.FEC.V),
+		LAG:           optional(p.LAG.V),
 		Watchdog:      qos.Of(watchdog(s)),
 	}
 	if s.LinkPauseOff() {
@@ -235,8 +235,8 @@ func (b *builder) port(p *intent.Port) *qos.Port {
 	b.queues(p, out)
 	b.groups(p, out)
 	if b.model != nil {
-		out.IngressProfiles = given(strings.Join(b.model.Bindings.IngressList, ","))
-		out.EgressProfiles = given(strings.Join(b.model.Bindings.EgressList, ","))
+		out.IngressProfiles = optional(strings.Join(b.model.Bindings.IngressList, ","))
+		out.EgressProfiles = optional(strings.Join(b.model.Bindings.EgressList, ","))
 	}
 	keep(out, &s.Keep)
 	return out
@@ -261,9 +261,9 @@ func keep(p *qos.Port, k *intent.Keep) {
 	}
 }
 
-// given returns v as a managed value, or an unmanaged one if v is zero: the intent does not
+// optional returns v as a managed value, or an unmanaged one if v is zero: the intent does not
 // state it.
-func given[T comparable](v T) qos.Opt[T] {
+func optional[T comparable](v T) qos.Opt[T] {
 	return qos.Opt[T]{V: v, Set: v != *new(T)}
 }
 
@@ -293,7 +293,7 @@ func (b *builder) queues(p *intent.Port, out *qos.Port) {
 		if k.Lossless.V {
 			name = b.model.Bindings.LosslessQueue
 		}
-		q.Buffer = given(name)
+		q.Buffer = optional(name)
 	}
 }
 

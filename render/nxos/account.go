@@ -88,8 +88,8 @@ func (d verdict) failing(check string) verdict {
 	return d
 }
 
-// shapes returns the verdict of a line that sets attributes of ports.
-func shapes(ports []string, attrs ...qos.Attr) verdict {
+// represented returns the verdict of a line that sets attributes of ports.
+func represented(ports []string, attrs ...qos.Attr) verdict {
 	return verdict{fate: render.Represented, ports: ports, attrs: attrs}
 }
 
@@ -213,13 +213,13 @@ func (a *accountant) decide(policy *Line, ports []string) {
 		}
 		if len(ms) == 0 {
 			if restLine != nil {
-				a.decision(restLine).takes(ports, attr, rest == 0)
+				a.decision(restLine).recordAttribute(ports, attr, rest == 0)
 			}
 			continue
 		}
 		same := ms[0].group == rest && !slices.ContainsFunc(ms, func(m match) bool { return m.group != rest })
-		a.decision(ms[0].class).takes(ports, attr, same)
-		a.decision(ms[0].line).takes(ports, attr, same)
+		a.decision(ms[0].class).recordAttribute(ports, attr, same)
+		a.decision(ms[0].line).recordAttribute(ports, attr, same)
 	}
 }
 
@@ -232,8 +232,8 @@ func (a *accountant) decision(l *Line) *decided {
 	return d
 }
 
-// takes records that the line decides an attribute on ports.
-func (d *decided) takes(ports []string, attr qos.Attr, usual bool) {
+// recordAttribute records that the line decides an attribute on ports.
+func (d *decided) recordAttribute(ports []string, attr qos.Attr, usual bool) {
 	d.hidden = false
 	if usual {
 		return
@@ -260,7 +260,7 @@ func (a *accountant) verdictOf(l *Line) verdict {
 	case d.usual:
 		return usual("its packets get the same group without it")
 	}
-	return shapes(d.ports, d.attrs...)
+	return represented(d.ports, d.attrs...)
 }
 
 // block accounts for a top-level line and the lines below it.
@@ -285,7 +285,7 @@ func (a *accountant) block(l *Line) {
 	case h.at == inPolicy && slices.Contains(types, h.typ):
 		a.policy(l, h)
 	case !notQoS(h):
-		a.whole(l, verdict{fate: render.Unknown, why: "a type of policy that this tool does not know"})
+		a.addBlock(l, verdict{fate: render.Unknown, why: "a type of policy that this tool does not know"})
 	}
 }
 
@@ -296,8 +296,8 @@ func notQoS(h head) bool {
 	return slices.Contains([]string{"control-plane", "copp", "pbr", "pdp", "traffic", "inspect"}, h.typ) || strings.Contains(h.name, "copp")
 }
 
-// whole gives a block and all lines below it the same verdict.
-func (a *accountant) whole(l *Line, d verdict) {
+// addBlock gives a block and all lines below it the same verdict.
+func (a *accountant) addBlock(l *Line, d verdict) {
 	a.add("", l, d)
 	for _, s := range l.Sub {
 		a.below(l.Text, s, d)
@@ -360,7 +360,7 @@ func (a *accountant) global(l *Line) {
 			d = inert("no port with %s on pauses a priority", keyWatchdog)
 		}
 	case key == keyWatchdog && rest == "on":
-		d = shapes(a.guarded, watchdog)
+		d = represented(a.guarded, watchdog)
 	case key == keyInterval && rest == fmt.Sprint(defaultInterval), key == keyMultiplier && rest == fmt.Sprint(defaultMultiplier), key == keyRestore && rest == fmt.Sprint(defaultRestore), key == keyFixed && rest == "0":
 		d = usual("it is %s without the line", rest)
 	case key == keyInterval || key == keyMultiplier || key == keyRestore:
@@ -372,10 +372,10 @@ func (a *accountant) global(l *Line) {
 		case len(users) == 0:
 			d = inert("every port has an interface-multiplier")
 		default:
-			d = shapes(users, watchdog)
+			d = represented(users, watchdog)
 		}
 	case key == keyOverride && rest == "off":
-		if d = shapes(a.all, qos.KindPFC.Attr()); len(a.overridden()) == 0 {
+		if d = represented(a.all, qos.KindPFC.Attr()); len(a.overridden()) == 0 {
 			d = inert("no port would pause without it")
 		}
 	case l.Text == fmt.Sprintf("system jumbomtu %d", maxMTU):
@@ -436,9 +436,9 @@ func (a *accountant) system(l *Line) {
 	case (key == keyInput || key == keyOutput) && len(a.by[l]) == 0:
 		d = inert("every port has a policy of its own")
 	case key == keyInput:
-		d = shapes(a.by[l], classification...)
+		d = represented(a.by[l], classification...)
 	case key == keyOutput:
-		d = shapes(a.by[l], scheduling...)
+		d = represented(a.by[l], scheduling...)
 	case key == keyQueuingInput && builtIn(name):
 		d = usual("the switch's own policy is in force without the line")
 	case key == keyQueuingInput:
@@ -466,14 +466,14 @@ func (a *accountant) networkInForce() verdict {
 		if n := a.v.network; len(n.pauses()) == 0 {
 			return left("it pauses nothing, and an intent cannot express the MTUs of its classes")
 		}
-		return a.silent()
+		return a.pausesNoPort()
 	}
-	return shapes(ports, qos.KindPFC.Attr())
+	return represented(ports, qos.KindPFC.Attr())
 }
 
-// silent returns the verdict of a pause setting that no port uses. In mode auto, the default,
+// pausesNoPort returns the verdict of a pause setting that no port uses. In mode auto, the default,
 // PFC depends on the DCBX peer, so its state is unknown.
-func (a *accountant) silent() verdict {
+func (a *accountant) pausesNoPort() verdict {
 	on, auto := 0, 0
 	for _, port := range a.all {
 		mode, _ := a.v.line(port, keyPFC)
@@ -513,7 +513,7 @@ func (a *accountant) profile(l *Line, h head) {
 		case i > 0 && s.Text != keyState && !concerned(s.Text):
 			a.add(where, s, left("it is not about QoS"))
 		case i == 0 || s.Text == keyState:
-			a.add(where, s, shapes(used, qos.KindMTU.Attr(), qos.KindPFC.Attr(), qos.KindWatchdog.Attr(), classification[0]))
+			a.add(where, s, represented(used, qos.KindMTU.Attr(), qos.KindPFC.Attr(), qos.KindWatchdog.Attr(), classification[0]))
 		default:
 			a.port(where, s, h)
 		}
@@ -563,8 +563,8 @@ func (a *accountant) port(where string, l *Line, h head) {
 		if d = usual("it is so without the line"); key == keyPFC {
 			d.why += "; whether PFC is on then depends on the DCBX peer"
 		}
-		if len(ports) > 0 && slices.ContainsFunc(ports, a.undone(key)) {
-			d = shapes(ports, portAttrs[key]...)
+		if len(ports) > 0 && slices.ContainsFunc(ports, a.overridesInherited(key)) {
+			d = represented(ports, portAttrs[key]...)
 		}
 	case h.at == inInterface && len(ports) == 0 && !strings.HasPrefix(h.name, "port-channel") && !isPort(h.name) && len(rangeOf(h.name)) == 1:
 		d = left("the interface cannot be a port in an intent")
@@ -580,9 +580,9 @@ func (a *accountant) port(where string, l *Line, h head) {
 	a.add(where, l, d)
 }
 
-// undone returns a function that reports whether a line with a default value, on a port,
+// overridesInherited returns a function that reports whether a line with a default value, on a port,
 // overrides the key in its port-profile or port-channel.
-func (a *accountant) undone(key string) func(port string) bool {
+func (a *accountant) overridesInherited(key string) func(port string) bool {
 	return func(port string) bool {
 		own := a.v.ports[port]
 		if a.v.lag(aggregate(own))[key] != nil {
@@ -628,7 +628,7 @@ func (a *accountant) inherits(h head, name string) verdict {
 	if h.at == inProfile {
 		ports, _ = a.profileUse(firstProfile(h.name))
 	}
-	return shapes(ports, attrs...)
+	return represented(ports, attrs...)
 }
 
 // inForce returns the verdict of an interface line that is in force on ports.
@@ -646,11 +646,11 @@ func (a *accountant) inForce(l *Line, key, rest string, ports []string) verdict 
 		}
 		return inert("the port pauses no priority")
 	case (key == keyReceive || key == keySend) && some(func(p string) bool { return a.dev.Ports[p].PFC.V != 0 }):
-		return shapes(ports, portAttrs[key]...).failing("PFC-05")
+		return represented(ports, portAttrs[key]...).failing("PFC-05")
 	case key == keyOutput && a.v.policies[typeQueuing][firstWord(rest)] == nil && builtIn(firstWord(rest)):
 		return usual("the switch's own policy is in force without the line")
 	}
-	return shapes(ports, portAttrs[key]...)
+	return represented(ports, portAttrs[key]...)
 }
 
 // unpaused returns the verdict of a line that turns PFC on but pauses no priority.
@@ -723,7 +723,7 @@ func (a *accountant) classMapUse(h head, id string) verdict {
 				ports = append(ports, a.users[keyInput][name]...)
 			}
 		}
-		return shapes(ports, classification...)
+		return represented(ports, classification...)
 	}
 	if h.typ == typeNetwork {
 		d := a.networkInForce()
@@ -739,7 +739,7 @@ func (a *accountant) classMapUse(h head, id string) verdict {
 	}
 	if q, ok := a.v.groups[h.typ][h.name]; ok {
 		attrs = []qos.Attr{qos.KindScheduler.At(q), qos.KindECN.At(q)}
-		return shapes(ports, attrs...)
+		return represented(ports, attrs...)
 	}
 	return verdict{fate: render.Unknown, why: "not an output queue of this switch"}
 }

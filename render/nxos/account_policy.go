@@ -58,9 +58,9 @@ func (a *accountant) policyUse(l *Line, h head) verdict {
 	case !a.attached(h.typ, h.name):
 		return inert("no port has the policy")
 	case h.typ == typeQoS:
-		return shapes(a.users[keyInput][h.name], classification...)
+		return represented(a.users[keyInput][h.name], classification...)
 	}
-	return shapes(a.users[keyOutput][h.name], scheduling...)
+	return represented(a.users[keyOutput][h.name], scheduling...)
 }
 
 // inputQueuing reports whether a queuing policy is attached in the input direction.
@@ -101,7 +101,7 @@ func (a *accountant) classQoS(policy, c *Line, name string) {
 		case rewrites && a.unknown[l.No] == "":
 			e := d
 			if d.fate == render.Represented || d.fate == render.Default {
-				e = shapes(a.users[keyInput][name], qos.KindMap.Table(qos.TCToDSCP))
+				e = represented(a.users[keyInput][name], qos.KindMap.Table(qos.TCToDSCP))
 			}
 			a.add(where, l, e)
 		case isGroup && rest != group:
@@ -140,7 +140,7 @@ func (a *accountant) classNetwork(policy, c *Line, name string) {
 	}
 	ports := a.pausers(n.pause, g)
 	if len(ports) > 0 {
-		a.add(policy.Text, c, shapes(ports, qos.KindPFC.Attr()))
+		a.add(policy.Text, c, represented(ports, qos.KindPFC.Attr()))
 	} else {
 		a.add(policy.Text, c, left("no port pauses by it"))
 	}
@@ -185,9 +185,9 @@ func (a *accountant) pauses(set qos.PrioritySet, g int) verdict {
 		}
 	}
 	if ports := a.pausers(set, g); len(ports) > 0 {
-		return shapes(ports, qos.KindPFC.Attr(), qos.KindMap.Table(qos.PFCToQueue))
+		return represented(ports, qos.KindPFC.Attr(), qos.KindMap.Table(qos.PFCToQueue))
 	}
-	return a.silent()
+	return a.pausesNoPort()
 }
 
 // classMTU returns the verdict of the MTU of a class.
@@ -201,7 +201,7 @@ func (a *accountant) classMTU(n *networkClass, ports []string, name string) verd
 	case len(bounds) == 0:
 		return left("no port that pauses takes a packet that is larger")
 	}
-	d := shapes(bounds, qos.KindMTU.Attr())
+	d := represented(bounds, qos.KindMTU.Attr())
 	if slices.ContainsFunc(bounds, func(p string) bool { return a.v.interfaceMTU(p) > n.mtu }) {
 		d = d.failing("MTU-05")
 	}
@@ -217,7 +217,7 @@ func (a *accountant) classQueuing(policy, c *Line, name string, ports []string) 
 		return
 	}
 	_, _, strict := last(c, keyPriority)
-	sched, ecn := shapes(ports, qos.KindScheduler.At(q)), shapes(ports, qos.KindECN.At(q))
+	sched, ecn := represented(ports, qos.KindScheduler.At(q)), represented(ports, qos.KindECN.At(q))
 	lossless := slices.ContainsFunc(ports, func(p string) bool {
 		return slices.ContainsFunc(a.dev.Ports[p].PFC.V.List(), func(n int) bool { return a.v.network.pauses()[n] == q })
 	})
@@ -231,7 +231,7 @@ func (a *accountant) classQueuing(policy, c *Line, name string, ports []string) 
 		a.add(policy.Text, c, usual("a queue without a line has no share of its own"))
 		return
 	}
-	a.add(policy.Text, c, shapes(ports, qos.KindScheduler.At(q), qos.KindECN.At(q)))
+	a.add(policy.Text, c, represented(ports, qos.KindScheduler.At(q), qos.KindECN.At(q)))
 	for _, l := range c.Sub {
 		key := keyOf(inClassQueuing, l.Text)
 		rest, _ := cutWords(l.Text, key)

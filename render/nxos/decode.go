@@ -39,11 +39,11 @@ func (v *view) device() *qos.Device {
 			}
 			d.Tunnels[name] = tunnelOf(v.ports[name])
 		case strings.ContainsAny(name, ",-") && !strings.HasPrefix(name, "port-channel"):
-			v.open(v.ports[name].Text, v.ports[name], "not a range of interfaces that this tool knows")
+			v.noteTrafficRelevant(v.ports[name].Text, v.ports[name], "not a range of interfaces that this tool knows")
 		}
 	}
 	d.Bridges, d.Overlays = v.bridges(), v.overlays()
-	v.strange()
+	v.reportUnmodelledGlobals()
 	v.idlePauses(natural.Keys(d.Ports))
 	qos.Normalize(d)
 	return d
@@ -68,15 +68,15 @@ func isPort(name string) bool {
 	return strings.HasPrefix(name, "Ethernet") && !strings.ContainsAny(name, ".,-")
 }
 
-// strange reports lines outside ports and policies that the model cannot represent.
-func (v *view) strange() {
+// reportUnmodelledGlobals reports lines outside ports and policies that the model cannot represent.
+func (v *view) reportUnmodelledGlobals() {
 	for _, l := range v.global.Sub {
 		word, rest, _ := strings.Cut(l.Text, " ")
 		switch {
 		case word == "priority-flow-control" && !belongs(inGlobal, l.Text):
-			v.open("", l, "this tool does not know the line and leaves it")
+			v.noteTrafficRelevant("", l, "this tool does not know the line and leaves it")
 		case word == "hardware" && strings.HasPrefix(rest, "qos "):
-			v.open("", l, "this tool cannot represent this line and leaves it")
+			v.noteTrafficRelevant("", l, "this tool cannot represent this line and leaves it")
 		}
 		if n, ok := cutWords(l.Text, keyFixed); ok && n != "0" {
 			v.add("", l, "this tool cannot represent a fixed time after which a queue is restored")
@@ -87,7 +87,7 @@ func (v *view) strange() {
 	}
 	for _, l := range v.system.Sub {
 		if !belongs(inSystem, l.Text) && !isComment(l.Text) {
-			v.open(systemHeader, l, "this tool does not know the line and leaves it")
+			v.noteTrafficRelevant(systemHeader, l, "this tool does not know the line and leaves it")
 		}
 	}
 }
@@ -105,7 +105,7 @@ func (v *view) idlePauses(ports []string) {
 			continue
 		}
 		if _, at, ok := last(v.network.class[g].line, keyPause); ok {
-			v.open(v.network.class[g].line.Text, at, "no port classifies traffic into group %d; whether the switch pauses priority %d nevertheless is not documented", g, p)
+			v.noteTrafficRelevant(v.network.class[g].line.Text, at, "no port classifies traffic into group %d; whether the switch pauses priority %d nevertheless is not documented", g, p)
 		}
 	}
 }
@@ -215,7 +215,7 @@ func (v *view) input(port string) *classifier { return v.readInput(v.attached(po
 func (v *view) readPort(name string, t timers) *qos.Port {
 	own := v.ports[name]
 	p := &qos.Port{AdminUp: qos.Of(v.up(own)), LAG: qos.Of(aggregate(own)), LinkPause: qos.Of(false)}
-	v.odd(name, own)
+	v.reportUnmodelledPortLines(name, own)
 	p.Maps = qos.Of(v.input(name).maps)
 	p.Queues = *v.readOutput(v.attached(name, keyOutput))
 	p.PFC = qos.Of(v.paused(name))
@@ -308,9 +308,9 @@ func (v *view) watchdog(port string, paused qos.PrioritySet, t timers) qos.Watch
 	return out
 }
 
-// odd reports the lines of a port that the model cannot represent, and lines that contradict its
+// reportUnmodelledPortLines reports the lines of a port that the model cannot represent, and lines that contradict its
 // port-channel.
-func (v *view) odd(name string, own *Line) {
+func (v *view) reportUnmodelledPortLines(name string, own *Line) {
 	lag := aggregate(own)
 	raw := v.raw[name]
 	if raw == nil {
@@ -327,10 +327,10 @@ func (v *view) odd(name string, own *Line) {
 			continue
 		}
 		if why := oddity(l.Text); why != "" {
-			v.open(own.Text, l, "%s", why)
+			v.noteTrafficRelevant(own.Text, l, "%s", why)
 		}
 		if theirs := v.lag(lag)[keyOf(inInterface, l.Text)]; theirs != nil && theirs.Text != l.Text {
-			v.open(own.Text, l, "%s says otherwise: %s", lag, theirs.Text)
+			v.noteTrafficRelevant(own.Text, l, "%s says otherwise: %s", lag, theirs.Text)
 		}
 	}
 	for _, key := range []string{keyInput, keyOutput, keyQueuingInput} {

@@ -22,7 +22,7 @@ var Lines = &lines.Grammar{
 	Named:     namedIn,
 	Phases:    phases,
 	Swap:      swaps,
-	Rations:   map[place]lines.Ration{inClassQueuing: {Order: queueOrder, Frees: gives}},
+	Rations:   map[place]lines.Ration{inClassQueuing: {Order: queueOrder, Frees: getsSmallerShare}},
 	Known:     known,
 	Indent:    2,
 	Raw:       func(line string) bool { _, ok := bannerOf(line); return ok },
@@ -72,7 +72,7 @@ func namedIn(c *Config) func(section string) bool {
 // replace a policy in one step.
 func swaps(at place, key, was, is string) bool {
 	return at == inInterface && strings.HasPrefix(key, "service-policy") ||
-		at == inClassQueuing && key == keyBandwidth && form(was) != form(is)
+		at == inClassQueuing && key == keyBandwidth && withoutLastWord(was) != withoutLastWord(is)
 }
 
 // phases returns the phase of each command. The watchdog timers come first: a switch that does
@@ -152,11 +152,11 @@ func rankOf(at place, text string) (rank int, ok bool) {
 
 const classDefault = "class class-default"
 
-// form returns a line without its last word: "bandwidth remaining percent".
-func form(text string) string { return text[:max(0, strings.LastIndexByte(text, ' '))] }
+// withoutLastWord returns a line without its last word: "bandwidth remaining percent".
+func withoutLastWord(text string) string { return text[:max(0, strings.LastIndexByte(text, ' '))] }
 
-// gives reports whether a class stays weighted and gets a smaller bandwidth.
-func gives(was, is *Line) bool {
+// getsSmallerShare reports whether a class stays weighted and gets a smaller bandwidth.
+func getsSmallerShare(was, is *Line) bool {
 	_, _, strict := last(is, keyPriority)
 	_, _, wasStrict := last(was, keyPriority)
 	return !strict && !wasStrict && bandwidthOf(is) < bandwidthOf(was)

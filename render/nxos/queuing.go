@@ -90,7 +90,7 @@ func (v *view) readQueue(policy, class *Line) qos.Queue {
 			continue
 		}
 		if _, ok := cutWords(t, "queue-limit"); ok {
-			v.open(policy.Text, l, "whether a queue that drops nothing obeys the limit is not documented")
+			v.noteTrafficRelevant(policy.Text, l, "whether a queue that drops nothing obeys the limit is not documented")
 			continue
 		}
 		if !isComment(t) {

@@ -56,7 +56,7 @@ func newView(c *Config, m ClassModel) *view {
 			v.system = l
 		case h.at == inInterface:
 			v.raw[h.name] = l
-			v.extend(h.name, l)
+			v.addToInterfaces(h.name, l)
 		case h.at == inProfile:
 			v.profiles[firstProfile(h.name)] = l
 		case h.at == inClassMap && h.typ == typeQoS:
@@ -81,8 +81,8 @@ func firstProfile(name string) string { return name[strings.LastIndexByte(name, 
 // maxRange limits the number of interfaces that ranges in a text may name.
 const maxRange = 4096
 
-// extend adds the lines of a block to the interfaces that its header names.
-func (v *view) extend(name string, l *Line) {
+// addToInterfaces adds the lines of a block to the interfaces that its header names.
+func (v *view) addToInterfaces(name string, l *Line) {
 	names := rangeOf(name)
 	for _, n := range names {
 		have := v.ports[n]
@@ -186,8 +186,8 @@ func (v *view) add(section string, l *Line, why string, a ...any) {
 	v.note(section, l, Unknown{Why: fmt.Sprintf(why, a...)})
 }
 
-// open notes a line that may change how the switch handles traffic.
-func (v *view) open(section string, l *Line, why string, a ...any) {
+// noteTrafficRelevant notes a line that may change how the switch handles traffic.
+func (v *view) noteTrafficRelevant(section string, l *Line, why string, a ...any) {
 	v.note(section, l, Unknown{Why: fmt.Sprintf(why, a...), Open: true})
 }
 
