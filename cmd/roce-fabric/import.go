@@ -67,7 +67,7 @@ func (a *app) importFabric(ctx context.Context, o importOptions) (err error) {
 			return usage("--out: %w", err)
 		}
 		if replaced && !o.force {
-			return usageHint("--force replaces it", "%s is there already", o.out)
+			return usageHint("--force replaces it", "%s already exists", o.out)
 		}
 	}
 	if err := a.ownFiles(); err != nil {
