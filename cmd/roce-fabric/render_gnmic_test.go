@@ -72,7 +72,7 @@ func TestRenderGnmic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(text), "# gnmic does not read file:/run/secret: export GNMIC_PASSWORD with what it holds.\n") {
+	if !strings.Contains(string(text), "# gnmic does not read file:/run/secret: export GNMIC_PASSWORD with its value.\n") {
 		t.Errorf("nothing is said of the password:\n%s", text)
 	}
 	var f gnmicFile

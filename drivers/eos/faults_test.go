@@ -145,7 +145,7 @@ func TestConfirm(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.Faults().ReadOnly(true)
-			says(t, d.Confirm(t.Context(), tok), drivers.ErrPartial, nil, "lose it in a restart", "% Authorization denied")
+			says(t, d.Confirm(t.Context(), tok), drivers.ErrPartial, nil, "a restart would lose it", "% Authorization denied")
 		})
 	})
 }

@@ -95,7 +95,7 @@ func TestConfirm(t *testing.T) {
 			d := b.Open()
 			tok := b.Apply(d)
 			b.Faults().ReadOnly(true)
-			says(t, d.Confirm(t.Context(), tok), drivers.ErrPartial, nil, "lose it in a restart", "% Permission denied")
+			says(t, d.Confirm(t.Context(), tok), drivers.ErrPartial, nil, "a restart would lose it", "% Permission denied")
 		})
 	})
 	t.Run("others changed it", func(t *testing.T) {

@@ -439,7 +439,7 @@ func TestUnexpectedWritesAreRejected(t *testing.T) {
 
 func TestOpenWithoutSSH(t *testing.T) {
 	_, err := Open(drivers.Target{Name: "sw1"})
-	if !errors.Is(err, drivers.ErrUnsupported) || !strings.Contains(err.Error(), "no way to reach this switch over SSH") {
+	if !errors.Is(err, drivers.ErrUnsupported) || !strings.Contains(err.Error(), "does not say how to reach this switch over SSH") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -104,7 +104,7 @@ func TestMarkThatFails(t *testing.T) {
 		snap, st := b.plan(d)
 		note := ""
 		tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "r1", Note: func(s string) { note = s }})
-		if err != nil || !strings.Contains(note, "no mark on the switch") || !strings.Contains(note, "File exists") {
+		if err != nil || !strings.Contains(note, "cannot mark the switch") || !strings.Contains(note, "File exists") {
 			t.Errorf("note %q, %v", note, err)
 		}
 		if err := d.Revert(context.Background(), tok); err != nil {

@@ -432,7 +432,7 @@ func TestPortsThatClassifyOtherwise(t *testing.T) {
 	if k := r.Fabric.Settings.Class("rdma"); k == nil || !slices.Equal(k.DSCP.V, []int{26}) || len(r.Fabric.Switch("leaf1").Ports) != 3 {
 		t.Fatalf("%s", r.Text)
 	}
-	want := "leaf1 Ethernet[24-88:8]: 9 ports classify other than the classes of the intent"
+	want := "leaf1 Ethernet[24-88:8]: 9 ports classify differently from the intent"
 	if got := notes(r.LeftOut); !strings.Contains(got, want) {
 		t.Errorf("left out:\n%s", got)
 	}

@@ -165,7 +165,7 @@ func (r *refuser) queues(p *qos.Port) {
 		case s.V.MaxRate < 0 || !hasRate(s.V.MaxRate):
 			r.add(field, "this tool writes no maximum rate of %s", s.V.MaxRate)
 		case s.V.Strict && weighted:
-			r.add(field, "NX-OS requires adjacent strict queues, from the highest down; give the strict class a higher queue than every weighted one")
+			r.add(field, "NX-OS needs its strict queues adjacent, from the highest down; give the strict class a higher queue than every weighted one")
 		}
 		if s.Set && !s.V.Strict {
 			weighted = true

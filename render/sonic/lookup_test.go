@@ -29,11 +29,11 @@ func TestParseLookupReadsATableAsTheSwitchDoes(t *testing.T) {
 func TestParseLookupNamesTheLinesThatItCannotRead(t *testing.T) {
 	for text, want := range map[string]string{
 		"400000 40m 2540 2540":             "line 1: 4 columns, not 6 or 7",
-		"\n400000 40 1 2 3 4":              `line 2: "400000" and "40" are no speed in Mb/s and cable length`,
-		"400000 05m 1 2 3 4":               "are no speed in Mb/s and cable length", // the switch compares text and would never find it
-		"400000 5m 1 2 0x3 4":              `"0x3" is no number of bytes`,
-		"400000 5m 1 2 -3 4":               `"-3" is no number of bytes`,
-		"400000 5m 1 2 9000000000000000 4": "is no number of bytes",
+		"\n400000 40 1 2 3 4":              `line 2: "400000" and "40" are not a speed in Mb/s and a cable length`,
+		"400000 05m 1 2 3 4":               "are not a speed in Mb/s and a cable length", // the switch compares text and would never find it
+		"400000 5m 1 2 0x3 4":              `"0x3" is not a number of bytes`,
+		"400000 5m 1 2 -3 4":               `"-3" is not a number of bytes`,
+		"400000 5m 1 2 9000000000000000 4": "is not a number of bytes",
 	} {
 		rows, err := ParseLookup([]byte(text + "\n100000 5m 1 2 3 4\n"))
 		if err == nil || !strings.Contains(err.Error(), want) {
