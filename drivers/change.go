@@ -70,8 +70,8 @@ func WithOthers(changes []qos.Change, have, after *qos.Device, reason string) []
 	return changes
 }
 
-// Moves sets the ports that the step shuts down and brings up, for a step that makes all changes.
-func (s *Step) Moves(changes []qos.Change) {
+// SetMoves sets the ports that the step shuts down and brings up, for a step that makes all changes.
+func (s *Step) SetMoves(changes []qos.Change) {
 	for _, c := range changes {
 		switch {
 		case c.Field.Kind != qos.KindAdminUp || c.Blocked != "":

@@ -28,11 +28,11 @@ func UnsavedLines(running, saved []*lines.Line) []string {
 	return natural.Keys(differ)
 }
 
-// Lasts reports whether a restart would leave the modeled settings of the device and of its
+// SurvivesRestart reports whether a restart would leave the modeled settings of the device and of its
 // managed ports unchanged; a nil managed includes every port. It ignores ports that are down but
 // saved as up, because someone shut them by hand and this tool must not save that, and values
 // that the device derives for buffers.
-func Lasts(running, saved *qos.Device, managed func(port string) bool) bool {
+func SurvivesRestart(running, saved *qos.Device, managed func(port string) bool) bool {
 	differ := func(a, b *qos.Device, down string) bool {
 		return slices.ContainsFunc(qos.Diff(a, b), func(c qos.Change) bool {
 			shut := c.Field.Kind == qos.KindAdminUp && c.Old == down

@@ -80,7 +80,7 @@ func (p *draft) steps(out *drivers.Steps) error {
 	}
 	typed := p.edit.Lines()
 	item := drivers.Step{Via: via, What: fmt.Sprintf("apply a revision: %s: %s", words.Count(len(typed), "command"), strings.Join(about(p.edit), ", ")), Impact: p.edit.Impact(), Lines: typed, Native: raw}
-	item.Moves(p.Changes)
+	item.SetMoves(p.Changes)
 	out.Items = []drivers.Step{item}
 	return nil
 }

@@ -263,7 +263,7 @@ func (d *Driver) lasts(now *native.Config) func(saved *native.Config) bool {
 	running, _ := native.Decode(now)
 	return func(c *native.Config) bool {
 		saved, _ := native.Decode(c)
-		return d.desired == nil || drivers.Lasts(running, saved, d.desired.Manages)
+		return d.desired == nil || drivers.SurvivesRestart(running, saved, d.desired.Manages)
 	}
 }
 

@@ -73,9 +73,9 @@ func (d *Driver) checkNoOtherRun(ctx context.Context, own string) error {
 	return open.obstacle()
 }
 
-// Look reads the configuration, and whether the session of a record is closed. Over gNMI it
+// ReadRunning reads the configuration, and whether the session of a record is closed. Over gNMI it
 // cannot tell whether a Set is still pending.
-func (d *Driver) Look(ctx context.Context, b lines.Record) (now *native.Config, done bool, err error) {
+func (d *Driver) ReadRunning(ctx context.Context, b lines.Record) (now *native.Config, done bool, err error) {
 	open, err := d.sessions(ctx)
 	if errors.Is(err, errNotShown) {
 		open, err = &sessions{}, nil

@@ -34,9 +34,9 @@ type Switch interface {
 	Prepare(ctx context.Context, id string, b *Record) error
 	// Write sends the lines.
 	Write(ctx context.Context, w *Work) (Fate, error)
-	// Look reads the running configuration. done reports that the switch shows that it has
+	// ReadRunning reads the running configuration. done reports that the switch shows that it has
 	// finished processing the lines of a record.
-	Look(ctx context.Context, b Record) (now *native.Config, done bool, err error)
+	ReadRunning(ctx context.Context, b Record) (now *native.Config, done bool, err error)
 	// Abort ensures that pending lines of a record no longer take effect.
 	Abort(ctx context.Context, b Record) error
 	// EndTimer stops the timer of an apply, so that the change stays.
@@ -226,7 +226,7 @@ func (m *Machine) readResult(ctx context.Context, w *Work, f Fate, cause error) 
 		if aerr := m.Switch.Abort(rctx, w.Record); aerr != nil && !m.Refused(aerr) {
 			m.Switch.HangUp()
 		}
-		if now, _, err = m.Switch.Look(rctx, w.Record); err != nil {
+		if now, _, err = m.Switch.ReadRunning(rctx, w.Record); err != nil {
 			now = nil
 		} else {
 			in = m.done(w.Record, now)
@@ -260,7 +260,7 @@ func (m *Machine) Watch(ctx context.Context, b Record, limit time.Duration, enou
 	_, err = drivers.Poll(ctx, m.Pace.Poll, limit, func() (bool, error) {
 		var done bool
 		var err error
-		if now, done, err = m.Switch.Look(ctx, b); err != nil {
+		if now, done, err = m.Switch.ReadRunning(ctx, b); err != nil {
 			now = nil
 			m.Switch.HangUp()
 			return false, err
@@ -302,7 +302,7 @@ func (m *Machine) Confirm(ctx context.Context, t *drivers.Token) error {
 // they are now.
 func (m *Machine) lasts(now *native.Config, variant int) func(saved *native.Config) bool {
 	return func(saved *native.Config) bool {
-		return drivers.Lasts(m.decode(now, variant), m.decode(saved, variant), m.desired.Manages)
+		return drivers.SurvivesRestart(m.decode(now, variant), m.decode(saved, variant), m.desired.Manages)
 	}
 }
 

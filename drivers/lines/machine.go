@@ -132,7 +132,7 @@ func (m *Machine) step(via, what string, d *Draft) ([]drivers.Step, error) {
 		return nil, fmt.Errorf("encode the plan: %w", err)
 	}
 	s := drivers.Step{Via: via, What: what, Lines: d.Lines, Impact: m.disturbs(d.Edit), Native: raw}
-	s.Moves(d.Changes)
+	s.SetMoves(d.Changes)
 	return []drivers.Step{s}, nil
 }
 

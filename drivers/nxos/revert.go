@@ -113,7 +113,7 @@ func longAgo(run string) bool {
 // changed the configuration since, and otherwise setting by setting.
 func (d *Driver) Undo(ctx context.Context, b lines.Record, now *native.Config) error {
 	var failed error
-	if len(b.Earlier) == 0 && b.Alone(now) && b.Edit.Made(b.Undo, now) {
+	if len(b.Earlier) == 0 && b.Alone(now) && b.Edit.IsOnlyChange(b.Undo, now) {
 		if names, shown, err := d.checkpoints(ctx); err == nil && (!shown || names[b.Checkpoint]) {
 			if now, failed = d.rollBack(ctx, b); now != nil && b.Undone(now) {
 				return nil

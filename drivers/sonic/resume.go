@@ -143,5 +143,5 @@ func (d *driver) lasts(running, saved native.Config) bool {
 		maps.DeleteFunc(c[native.TGroup], func(_ string, row native.Row) bool { return native.Derived(row["profile"]) })
 		devs[i], _ = native.Decode(c)
 	}
-	return drivers.Lasts(devs[0], devs[1], d.desired.Manages)
+	return drivers.SurvivesRestart(devs[0], devs[1], d.desired.Manages)
 }

@@ -134,9 +134,9 @@ func (u *undo) restoreBlock(s Setting, b *block) {
 	}
 }
 
-// Made reports whether, at the places of the edit, now holds only values that the edit sets or
+// IsOnlyChange reports whether, at the places of the edit, now holds only values that the edit sets or
 // that undo restores: nobody else has set another value there.
-func (e Edit) Made(undo Edit, now *Config) bool {
+func (e Edit) IsOnlyChange(undo Edit, now *Config) bool {
 	text := func(s Setting) string {
 		if now.g.Default != nil && now.g.Default(now.g.placeOf(s), s.Line) {
 			return ""
