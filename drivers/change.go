@@ -20,7 +20,7 @@ func Block(changes []qos.Change, at qos.Place, why string) {
 // BlockUnmade finds the changes that the driver's steps cannot make. It calls bring with the allowed
 // part of desired; bring computes the steps and returns the resulting device. Changes missing in
 // that device are blocked with the reason why, and bring is called again until every change is
-// either made or blocked. Prove returns the marked changes and the last result of bring.
+// either made or blocked. BlockUnmade returns the marked changes and the last result of bring.
 func BlockUnmade(have, desired *qos.Device, changes []qos.Change, why string, bring func(allowed *qos.Device) *qos.Device) ([]qos.Change, *qos.Device) {
 	for {
 		after := bring(keeping(have, desired, changes))

@@ -172,8 +172,8 @@ func Recognised(by []Rating) (string, error) {
 // ErrUnclear means that a text may belong to several systems, or to none.
 var ErrUnclear = errors.New("cannot tell which system it is from")
 
-// withoutRepeatedShapes removes lines that differ from earlier ones only in digits, because the lines of one
-// port are mostly like those of the others.
+// withoutRepeatedShapes removes lines that differ from earlier ones only in digits, because the
+// lines of one port are mostly like those of the others.
 func withoutRepeatedShapes(text []byte) []byte {
 	seen := map[string]bool{}
 	var out, shape []byte

@@ -28,10 +28,10 @@ func UnsavedLines(running, saved []*lines.Line) []string {
 	return natural.Keys(differ)
 }
 
-// SurvivesRestart reports whether a restart would leave the modeled settings of the device and of its
-// managed ports unchanged; a nil managed includes every port. It ignores ports that are down but
-// saved as up, because someone shut them by hand and this tool must not save that, and values
-// that the device derives for buffers.
+// SurvivesRestart reports whether a restart would leave the modeled settings of the device and
+// of its managed ports unchanged; a nil managed includes every port. It ignores ports that are
+// down but saved as up, because someone shut them by hand and this tool must not save that, and
+// values that the device derives for buffers.
 func SurvivesRestart(running, saved *qos.Device, managed func(port string) bool) bool {
 	differ := func(a, b *qos.Device, down string) bool {
 		return slices.ContainsFunc(qos.Diff(a, b), func(c qos.Change) bool {

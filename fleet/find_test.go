@@ -28,7 +28,8 @@ func tokensOf(t *testing.T, u *Undo) (out []string) {
 	return out
 }
 
-// historyEntries returns the records of a run for a device. The undo record contains the name of the run.
+// historyEntries returns the records of a run for a device. The undo record contains the name of
+// the run.
 func historyEntries(run, device string, state State) []entry {
 	rs := wrote(device, state)
 	rs[1].Undo.Native = []byte(fmt.Sprintf("%q", run))

@@ -358,9 +358,9 @@ func (g *gateRun) checkWave(ctx context.Context, w Wave, was map[string]gateRead
 	return nil
 }
 
-// waitForLinks waits until every link that was up before is up again with the same neighbours, for as
-// long as a fabric may take to settle. It returns what each device showed when its own links
-// were back.
+// waitForLinks waits until every link that was up before is up again with the same neighbours,
+// for as long as a fabric may take to settle. It returns what each device showed when its own
+// links were back.
 func (g *gateRun) waitForLinks(ctx context.Context, was map[string]gateReading, settle time.Duration) (map[string]gateReading, error) {
 	// The links of a switch come up one after another, and LLDP sends every 30 s.
 	deadline := time.Now().Add(max(settle, time.Second) + g.scaled(time.Minute))

@@ -97,8 +97,8 @@ func (d PastDevice) checkUnit(u drivers.Unit) error {
 	return nil
 }
 
-// describeUnitMismatch explains that a record is for a different device than the one that answers. It
-// returns "" if they are the same or if that is unknown.
+// describeUnitMismatch explains that a record is for a different device than the one that
+// answers. It returns "" if they are the same or if that is unknown.
 func describeUnitMismatch(record string, of, now drivers.Unit) string {
 	if !now.Other(of) {
 		return ""

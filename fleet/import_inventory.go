@@ -171,8 +171,8 @@ func (s *Sources) addInventory(o SourceOptions, inv *inventory.Inventory) ([]*in
 	return list, nil
 }
 
-// assignRecords assigns each source its switch in the inventory. With offline, a switch without a file
-// is not read.
+// assignRecords assigns each source its switch in the inventory. With offline, a switch without
+// a file is not read.
 func (s *Sources) assignRecords(offline bool) {
 	by := map[string]*inventory.Switch{}
 	if s.inventory != nil {

@@ -54,8 +54,8 @@ func (t *task) mustBeInForce(m drivers.Mismatch, sure bool) bool {
 	return ok && want.Holds(m.Port, m.Field)
 }
 
-// isResponsibleFor reports whether a run is responsible for a value: on the ports that it changes, the
-// values that it changes and those that the intent manages.
+// isResponsibleFor reports whether a run is responsible for a value: on the ports that it
+// changes, the values that it changes and those that the intent manages.
 func (t *task) isResponsibleFor(m drivers.Mismatch) bool {
 	touched, changed := t.changes(m)
 	want, ok := t.desired.(*qos.Device)

@@ -161,8 +161,8 @@ func countOnce(ctx context.Context, drv drivers.Driver, d *render.Device, h conf
 	return validate.Counted(d.Switch, g, gate.Sample{Device: g.Name, Counters: c})
 }
 
-// withSwitch connects to a switch, waits until it has processed the writes of a run that was cut off,
-// and calls read with a timeout.
+// withSwitch connects to a switch, waits until it has processed the writes of a run that was cut
+// off, and calls read with a timeout.
 func (r *Reader) withSwitch(ctx context.Context, sw *intent.Switch, read func(context.Context, drivers.Driver) error) error {
 	drv, err := r.Access.open(ctx, sw, true)
 	if err != nil {

@@ -213,8 +213,8 @@ func concatWaves(older, newer []Wave) []Wave {
 	return out
 }
 
-// secondsBetween returns how long a state lasts, in seconds, that begins in wave from and ends in wave
-// until, both counted from 1.
+// secondsBetween returns how long a state lasts, in seconds, that begins in wave from and ends
+// in wave until, both counted from 1.
 func (r *Rollout) secondsBetween(from, until int) float64 {
 	var stages []order.Stage
 	for _, w := range r.Waves[from-1 : until] {

@@ -139,7 +139,7 @@ type waveRunner struct {
 	*run
 	gate *gateRun
 	do   func(ctx context.Context, device string, out *Outcome) (*pending, error)
-	// stopped is cancelled, by end, when no further device may start; why is the error reported
+	// stopped is cancelled, by stop, when no further device may start; cause is the error reported
 	// for devices that were never started, if it does not come from another device.
 	stopped context.Context
 	stop    context.CancelCauseFunc

@@ -53,7 +53,7 @@ func wordOr[T ~string](o opt[string], def T) Value[T] {
 	return from(opt[T]{V: T(o.V), Pos: o.Pos, Set: o.Set}, def)
 }
 
-// isWord is like pointer for a choice of two words: V points to whether the word is yes.
+// isWord is like fromOptional for a choice of two words: V points to whether the word is yes.
 func isWord(o opt[string], yes string) Value[*bool] {
 	return fromOptional(opt[bool]{V: o.V == yes, Pos: o.Pos, Set: o.Set})
 }

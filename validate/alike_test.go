@@ -74,7 +74,8 @@ func TestAlikeSwitchesAreCheckedOnce(t *testing.T) {
 	}
 }
 
-// TestPortDifferencesPreventSharedChecks checks that a switch with any difference in a port is not alike.
+// TestPortDifferencesPreventSharedChecks checks that a switch with any difference in a port is
+// not alike.
 func TestPortDifferencesPreventSharedChecks(t *testing.T) {
 	fabric := base[:strings.Index(base, "switches:")] + `switches:
   leaf[1-4]: {os: sonic, role: leaf, model: DellEMC-Z9332f-O32}

@@ -129,8 +129,8 @@ func headroomOfPorts(r *deviceRun) {
 	}
 }
 
-// knowsHeadroomLimit reports whether the switch's limit of headroom for a port is known. Without a limit it
-// may compute more than it has.
+// knowsHeadroomLimit reports whether the switch's limit of headroom for a port is known. Without
+// a limit it may compute more than it has.
 func (r *deviceRun) knowsHeadroomLimit(p *intent.Port) bool {
 	a, err := r.memory.Admission(p)
 	return err == nil && a.MaxShared > 0
@@ -193,9 +193,9 @@ func (r *deviceRun) belowModel(p *intent.Port, xoff int64, model *headroom.Resul
 // is public (sonic-buildimage: 96 to 384 B).
 const largestCell = 512
 
-// headroomBelowFloor finds a lossless port whose switch configures less headroom than the floor of the
-// cable. No public source says whether the limit is per port or per group; a group cannot have
-// more in either case.
+// headroomBelowFloor finds a lossless port whose switch configures less headroom than the floor
+// of the cable. No public source says whether the limit is per port or per group; a group cannot
+// have more in either case.
 func (r *deviceRun) headroomBelowFloor(p *intent.Port, q *qos.Port) {
 	if r.lossless(p.Settings)&q.PFC.Or(0) == 0 {
 		return

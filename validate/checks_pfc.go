@@ -324,8 +324,8 @@ func pfcWithoutRDMA(r *deviceRun, p *intent.Port, q *qos.Port) {
 	}
 }
 
-// carriesRDMA reports whether a NIC has an RDMA device by the intent. It is true if no NIC of the host
-// states one.
+// carriesRDMA reports whether a NIC has an RDMA device by the intent. It is true if no NIC of
+// the host states one.
 func carriesRDMA(f *intent.Fabric, e intent.Endpoint) bool {
 	h := f.Host(e.Device)
 	if h == nil || !slices.ContainsFunc(h.NICs, func(n *intent.NIC) bool { return n.RDMA.V != "" }) {

@@ -21,9 +21,9 @@ var bySetting = regexp.MustCompile(`(?:set|turn|raise|look at) .*(?:devlink|mlxc
 
 var intoIntent = regexp.MustCompile(`(?:list (\S+) in nics of the host in the intent, )?write (\S+: .+?) (?:for (the NIC|these NICs|the host) into the intent|there)`)
 
-// TestFixesAreAppliedOrNamedManual checks that a recommended NIC setting can be written in the intent
-// and is then applied, or that applying the intent fixes it, or that the text says that this
-// tool does not set it.
+// TestFixesAreAppliedOrNamedManual checks that a recommended NIC setting can be written in the
+// intent and is then applied, or that applying the intent fixes it, or that the text says that
+// this tool does not set it.
 func TestFixesAreAppliedOrNamedManual(t *testing.T) {
 	seen := map[string]bool{}
 	judge := func(h *hostCase, f Finding) {

@@ -649,7 +649,8 @@ func TestBufferOfASlowPort(t *testing.T) {
 	}
 }
 
-// TestRailWithoutConfiguration checks that each wrong setting of a rail without any configuration is reported.
+// TestRailWithoutConfiguration checks that each wrong setting of a rail without any
+// configuration is reported.
 func TestRailWithoutConfiguration(t *testing.T) {
 	h := newHostCase(t, hostBase)
 	p := h.running.Ports["eth0"]
@@ -664,8 +665,8 @@ func TestRailWithoutConfiguration(t *testing.T) {
 	}
 }
 
-// TestUnknownCongestionControlIsNotECT checks that a card that shows nothing of its congestion control is
-// not assumed to set the ECN bits itself.
+// TestUnknownCongestionControlIsNotECT checks that a card that shows nothing of its congestion
+// control is not assumed to set the ECN bits itself.
 func TestUnknownCongestionControlIsNotECT(t *testing.T) {
 	h := newHostCase(t, hostBase)
 	p := h.running.Ports["eth0"]

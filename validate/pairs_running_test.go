@@ -50,8 +50,8 @@ func TestRunningAggregate(t *testing.T) {
 	}
 }
 
-// TestHeadroomFallingWithCableLength checks that BUF-06 finds a table of the catalogue whose headroom falls
-// with the length of the cable.
+// TestHeadroomFallingWithCableLength checks that BUF-06 finds a table of the catalogue whose
+// headroom falls with the length of the cable.
 func TestHeadroomFallingWithCableLength(t *testing.T) {
 	for _, falls := range []bool{false, true} {
 		c := compile(t, closBase)

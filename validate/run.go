@@ -638,10 +638,10 @@ func (o *outlierRun) found(f Finding, attrs ...qos.Attr) {
 	}
 }
 
-// reportOutliers finds members whose value differs from that of most of their group; members without drift
-// count before all others. Of two equally frequent values, the usual one is the one from the
-// outer layer of the intent, then the one that sorts last. Assumed values are not compared with
-// each other.
+// reportOutliers finds members whose value differs from that of most of their group; members
+// without drift count before all others. Of two equally frequent values, the usual one is the
+// one from the outer layer of the intent, then the one that sorts last. Assumed values are not
+// compared with each other.
 func (r *Run) reportOutliers() {
 	groups := ordered.Sorted(maps.Keys(r.traits), func(a, b traitGroup) int {
 		return cmp.Or(cmp.Compare(a.check.ID, b.check.ID), natural.Compare(a.group, b.group))

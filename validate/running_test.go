@@ -69,8 +69,8 @@ func TestFaultOnEverySwitch(t *testing.T) {
 	}
 }
 
-// TestFindingsDoNotDependOnOtherSwitches checks that the findings for leaf1 do not depend on how many other
-// switches are read.
+// TestFindingsDoNotDependOnOtherSwitches checks that the findings for leaf1 do not depend on how
+// many other switches are read.
 func TestFindingsDoNotDependOnOtherSwitches(t *testing.T) {
 	c := compile(t, closBase)
 	var edits []pair
@@ -135,8 +135,8 @@ func TestShippedTemplates(t *testing.T) {
 	}
 }
 
-// TestLongCableOnRunningSystems checks that 40 km of lossless cable at 400G is an error on every running
-// system.
+// TestLongCableOnRunningSystems checks that 40 km of lossless cable at 400G is an error on every
+// running system.
 func TestLongCableOnRunningSystems(t *testing.T) {
 	for _, sw := range []string{"os: eos", "os: nxos", "os: sonic", "os: sonic, model: DellEMC-Z9332f-O32", "os: sonic, model: ACS-SN5600"} {
 		port := "Ethernet1/1"

@@ -141,8 +141,8 @@ func edited(edit func(*qos.Device)) func(*qos.Device) {
 	}
 }
 
-// TestAppliedIntentHasNoFindings checks that a healthy intent has no finding after it was applied, on any
-// system.
+// TestAppliedIntentHasNoFindings checks that a healthy intent has no finding after it was
+// applied, on any system.
 func TestAppliedIntentHasNoFindings(t *testing.T) {
 	for name, old := range map[string][2]string{
 		"as it is": {},

@@ -16,9 +16,10 @@ import (
 // errNotSaved is returned if the startup configuration lacks the changes after a save.
 var errNotSaved = errors.New("the switch reported success and saved nothing")
 
-// revisionOf returns the active or waiting revision of an apply: the one that this driver applied, one
-// with the message of the run, or an unnamed one that awaits confirmation on a switch with the
-// settings of the run. other is an error that describes a revision that is none of these.
+// revisionOf returns the active or waiting revision of an apply: the one that this driver
+// applied, one with the message of the run, or an unnamed one that awaits confirmation on a
+// switch with the settings of the run. other is an error that describes a revision that is none
+// of these.
 func (d *Driver) revisionOf(ctx context.Context, t *drivers.Token, b record) (id string, r revision, other error, err error) {
 	id, r, err = d.atWork(ctx)
 	if err != nil || id == "" {

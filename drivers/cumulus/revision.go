@@ -182,9 +182,9 @@ func deleted(e native.Edit, now *native.Config) (out []native.Path) {
 	return out
 }
 
-// checkOwnChangesOnly checks with the switch's own diff that an apply changes only the settings of the edit.
-// Otherwise it would undo changes that others applied since the revision was created. NVUE adds
-// the type of an interface by itself.
+// checkOwnChangesOnly checks with the switch's own diff that an apply changes only the settings
+// of the edit. Otherwise it would undo changes that others applied since the revision was
+// created. NVUE adds the type of an interface by itself.
 func (d *Driver) checkOwnChangesOnly(ctx context.Context, w *work) error {
 	var raw json.RawMessage
 	if err := d.do(ctx, http.MethodGet, query(base+"/", "rev", w.id, "diff", "applied", "filled", "false", "expand", "true"), nil, &raw); err != nil {

@@ -59,8 +59,8 @@ func (d *Driver) Write(ctx context.Context, w *lines.Work) (lines.Fate, error) {
 	})
 }
 
-// checkNoOtherRun ensures that at most one of two runs commits if they open their sessions at the same time
-// on two machines: each checks for other sessions after opening its own.
+// checkNoOtherRun ensures that at most one of two runs commits if they open their sessions at
+// the same time on two machines: each checks for other sessions after opening its own.
 func (d *Driver) checkNoOtherRun(ctx context.Context, own string) error {
 	open, err := d.sessions(ctx)
 	if errors.Is(err, errNotShown) {

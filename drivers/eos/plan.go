@@ -169,9 +169,9 @@ func (p *planner) Impact(kind qos.Kind) qos.Impact {
 	return qos.ImpactCounters
 }
 
-// noteSwitchWide notes the ports outside the intent that a switch-wide line affects. If the line moves the
-// traffic of such a port to another queue, packets may be lost: it is not known what that port
-// carries.
+// noteSwitchWide notes the ports outside the intent that a switch-wide line affects. If the line
+// moves the traffic of such a port to another queue, packets may be lost: it is not known what
+// that port carries.
 func (p *planner) noteSwitchWide() {
 	var kinds []string
 	for _, s := range p.Edit {

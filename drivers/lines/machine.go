@@ -211,7 +211,8 @@ func (m *Machine) done(b Record, now *native.Config) bool {
 	return m.Holds(b.Edit, now, b.Variant) && (!b.Undone(now) || len(b.Edit.Commands(now)) == 0)
 }
 
-// checkStillApplied returns an error unless an apply is still active, which is required before saving it.
+// checkStillApplied returns an error unless an apply is still active, which is required before
+// saving it.
 func (m *Machine) checkStillApplied(b Record, now *native.Config) error {
 	switch {
 	case m.Holds(b.Edit, now, b.Variant):

@@ -72,8 +72,8 @@ func (d *Driver) Write(ctx context.Context, w *lines.Work) (lines.Fate, error) {
 	return f, err
 }
 
-// ReadRunning reads the running configuration. done is always false, because NX-OS does not show pending
-// work.
+// ReadRunning reads the running configuration. done is always false, because NX-OS does not show
+// pending work.
 func (d *Driver) ReadRunning(ctx context.Context, _ lines.Record) (*native.Config, bool, error) {
 	now, err := d.Config(ctx, lines.Running)
 	return now, false, err

@@ -85,8 +85,8 @@ func abort(ctx context.Context, n *ssh.Network, why error) error {
 	return why
 }
 
-// typeLines types lines in configuration mode, where each takes effect at once. It stops at the first
-// refused line.
+// typeLines types lines in configuration mode, where each takes effect at once. It stops at the
+// first refused line.
 func (d *Driver) typeLines(ctx context.Context, typed []string) (f lines.Fate, err error) {
 	err = d.Use(ctx, func(ctx context.Context, n *ssh.Network) error {
 		f = lines.Unanswered

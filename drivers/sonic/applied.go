@@ -274,8 +274,8 @@ func (c *comparer) ecn(port string, q int, queue native.Row, want qos.ECN) {
 	c.note(port, field, want.String(), have.String())
 }
 
-// equalRoundedUp reports whether a threshold matches, given that the ASIC rounds it up to its cell size
-// (sonic-mgmt:tests/generic_config_updater/test_ecn_config_update.py).
+// equalRoundedUp reports whether a threshold matches, given that the ASIC rounds it up to its
+// cell size (sonic-mgmt:tests/generic_config_updater/test_ecn_config_update.py).
 func equalRoundedUp(want, have int64) bool {
 	const cell = 4096
 	return have >= want && have-want < cell

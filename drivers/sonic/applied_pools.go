@@ -41,9 +41,9 @@ func (b *buffers) pool(name string) native.Row {
 	return b.pools[name]
 }
 
-// matchesAPPLDB reports whether APPL_DB, which orchagent reads, has the profile that a group is configured
-// with; the buffer manager copies it from CONFIG_DB (sonic-swss cfgmgr/buffermgr.cpp). If not,
-// instead describes what APPL_DB has.
+// matchesAPPLDB reports whether APPL_DB, which orchagent reads, has the profile that a group is
+// configured with; the buffer manager copies it from CONFIG_DB (sonic-swss
+// cfgmgr/buffermgr.cpp). If not, instead describes what APPL_DB has.
 func (b *buffers) matchesAPPLDB(port string, g int) (instead string, ok bool) {
 	at := port + ":" + strconv.Itoa(g)
 	want, have := b.groups[at], b.appl[at]

@@ -287,7 +287,8 @@ func bindings(t native.Table, sep string) map[string]string {
 	return out
 }
 
-// isComputed reports whether the buffer manager gave a group its profile; true if it does not have to.
+// isComputed reports whether the buffer manager gave a group its profile; true if it does not
+// have to.
 func (b *buffers) isComputed(port string, g int) bool {
 	at := port + ":" + strconv.Itoa(g)
 	return b.groups[at] != computed || len(b.appl) == 0 || b.appl[at] != ""

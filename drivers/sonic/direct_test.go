@@ -23,8 +23,8 @@ import (
 	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-// TestGNMIAndSSHAgree: over gNMI and over SSH alone, a switch gets the same configuration, and a revert
-// restores the old one. Over SSH no port goes down.
+// TestGNMIAndSSHAgree: over gNMI and over SSH alone, a switch gets the same configuration, and a
+// revert restores the old one. Over SSH no port goes down.
 func TestGNMIAndSSHAgree(t *testing.T) {
 	for _, model := range []string{known, unknown, dynamic} {
 		t.Run(model, func(t *testing.T) {
@@ -164,8 +164,8 @@ func TestImageWithoutDump(t *testing.T) {
 	})
 }
 
-// TestModelsValidateDirectWrites: if the models of its image are available, a switch is written directly, and
-// changes that they do not allow are blocked. The models are cached by image.
+// TestModelsValidateDirectWrites: if the models of its image are available, a switch is written
+// directly, and changes that they do not allow are blocked. The models are cached by image.
 func TestModelsValidateDirectWrites(t *testing.T) {
 	for _, release := range simsonic.Releases {
 		t.Run(release, func(t *testing.T) {

@@ -133,7 +133,7 @@ func (d *driver) keep(ctx context.Context, cfg native.Config, blind bool) (bool,
 	return true, nil
 }
 
-// lasts is like [drivers.Lasts], but ignores rows that the buffer manager makes again.
+// lasts is like [drivers.SurvivesRestart], but ignores rows that the buffer manager makes again.
 func (d *driver) lasts(running, saved native.Config) bool {
 	var devs [2]*qos.Device
 	for i, c := range []native.Config{running, saved} {

@@ -302,8 +302,8 @@ func (l *etcdLock) rejection(found []*etcdserverpb.ResponseOp, fresh string, las
 	return nil
 }
 
-// isTemporary reports whether an error from etcd is temporary: no member was reachable, or the cluster
-// had no leader.
+// isTemporary reports whether an error from etcd is temporary: no member was reachable, or the
+// cluster had no leader.
 func isTemporary(err error) bool {
 	var refused rpctypes.EtcdError
 	return errors.As(err, &refused) && refused.Code() == codes.Unavailable ||

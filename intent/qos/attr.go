@@ -223,7 +223,8 @@ func (e entry) atLeast(least func(d *differ, have, want *Port, i int) Impact) en
 	return e
 }
 
-// comparedBy replaces the comparison of the attribute. compare receives the usual comparison as usual.
+// comparedBy replaces the comparison of the attribute. compare receives the usual comparison as
+// usual.
 func (e entry) comparedBy(compare func(d *differ, i int, usual func(*differ, int))) entry {
 	usual := e.diff
 	e.diff = func(d *differ, i int) { compare(d, i, usual) }

@@ -85,8 +85,8 @@ func ChangeWithin(have *Config, desired *qos.Device, kept Shared) Edit {
 	return dropNeedlessQueueEntries(e, have, want)
 }
 
-// dropNeedlessQueueEntries removes from an edit the entries of the priority-to-traffic-class map that make no
-// difference once the ports classify as desired.
+// dropNeedlessQueueEntries removes from an edit the entries of the priority-to-traffic-class map
+// that make no difference once the ports classify as desired.
 func dropNeedlessQueueEntries(e Edit, have *Config, want *qos.Device) Edit {
 	left := func(e Edit) int {
 		after, _ := Decode(e.Apply(have))

@@ -129,8 +129,8 @@ func (d *deriver) compareRecord(l *link) {
 	}
 }
 
-// speedWithGuess returns the speed of a link, including the inventory's guess if no switch with a known
-// speed was read.
+// speedWithGuess returns the speed of a link, including the inventory's guess if no switch with
+// a known speed was read.
 func (l *link) speedWithGuess(speed units.Rate, d *deriver) units.Rate {
 	if l.likely == 0 {
 		return speed

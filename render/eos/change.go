@@ -143,8 +143,8 @@ func (p *planner) keeps(name string, port *qos.Port) Edit {
 	return slices.DeleteFunc(e, func(s lines.Setting) bool { return !curve[s.Block] })
 }
 
-// addDifferingPorts adds the ports that still differ from desired after an edit in what a profile sets, or
-// all ports, and reports whether any was new.
+// addDifferingPorts adds the ports that still differ from desired after an edit in what a
+// profile sets, or all ports, and reports whether any was new.
 func (p *planner) addDifferingPorts(after *reading, all bool) bool {
 	more := false
 	add := func(name string) {

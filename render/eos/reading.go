@@ -229,8 +229,8 @@ func (r *reading) reportUnmodelled(s *section, h *held) {
 	}
 }
 
-// reportDoubtfulUnsets reports interface lines that unset something that the profile configures. "show
-// running-config all" prints such lines for everything, including all eight priorities;
+// reportDoubtfulUnsets reports interface lines that unset something that the profile configures.
+// "show running-config all" prints such lines for everything, including all eight priorities;
 // otherwise someone configured them.
 func (r *reading) reportDoubtfulUnsets(s *section) {
 	p := r.profile(s.profileName())

@@ -26,9 +26,10 @@ type Layout struct {
 // Outermost is the command that a printed configuration uses to leave all blocks.
 const Outermost = "configure terminal"
 
-// Parse reads a configuration into c, which is empty: a running configuration, generated text, or a pasted session with
-// prompts, with any indentation. It fails on text that cannot be configuration: NUL bytes, long
-// lines, deep nesting. Time and memory are linear in the size of the text.
+// Parse reads a configuration into c, which is empty: a running configuration, generated text,
+// or a pasted session with prompts, with any indentation. It fails on text that cannot be
+// configuration: NUL bytes, long lines, deep nesting. Time and memory are linear in the size of
+// the text.
 //
 // Indentation proposes the block of a line, and the modes decide. A line that is not indented
 // below an open block belongs to the innermost one that knows it; if lines were indented below

@@ -134,8 +134,8 @@ func (u *undo) restoreBlock(s Setting, b *block) {
 	}
 }
 
-// IsOnlyChange reports whether, at the places of the edit, now holds only values that the edit sets or
-// that undo restores: nobody else has set another value there.
+// IsOnlyChange reports whether, at the places of the edit, now holds only values that the edit
+// sets or that undo restores: nobody else has set another value there.
 func (e Edit) IsOnlyChange(undo Edit, now *Config) bool {
 	text := func(s Setting) string {
 		if now.g.Default != nil && now.g.Default(now.g.placeOf(s), s.Line) {

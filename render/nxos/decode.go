@@ -308,8 +308,8 @@ func (v *view) watchdog(port string, paused qos.PrioritySet, t timers) qos.Watch
 	return out
 }
 
-// reportUnmodelledPortLines reports the lines of a port that the model cannot represent, and lines that contradict its
-// port-channel.
+// reportUnmodelledPortLines reports the lines of a port that the model cannot represent, and
+// lines that contradict its port-channel.
 func (v *view) reportUnmodelledPortLines(name string, own *Line) {
 	lag := aggregate(own)
 	raw := v.raw[name]

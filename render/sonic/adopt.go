@@ -162,13 +162,14 @@ func queueRows(t Table) map[string]*[qos.NumPriorities]Row {
 	return out
 }
 
-// portsUsingGlobalMap returns the ports that are up, are not in the intent, and classify with the switch-wide
-// map.
+// portsUsingGlobalMap returns the ports that are up, are not in the intent, and classify with
+// the switch-wide map.
 func (a *adopter) portsUsingGlobalMap() []string {
 	return portsOutsideIntent(a.running, a.desired, func(port string) bool { return a.running.Row(TPortQoS, port)["dscp_to_tc_map"] == "" })
 }
 
-// portsOutsideIntent returns the ports that are up, are not in the intent, and for which uses is true.
+// portsOutsideIntent returns the ports that are up, are not in the intent, and for which uses is
+// true.
 func portsOutsideIntent(running Config, desired *qos.Device, uses func(port string) bool) []string {
 	var out []string
 	for port := range running[TPort] {

@@ -209,17 +209,17 @@ func (h Habit) none() (string, bool) {
 	return h.None, true
 }
 
-// mustNotBeRemoved reports whether a row must not be removed once it exists, because that crashes a daemon
-// of some release.
+// mustNotBeRemoved reports whether a row must not be removed once it exists, because that
+// crashes a daemon of some release.
 func mustNotBeRemoved(table, key string) bool {
 	return slices.ContainsFunc(Habits, func(h Habit) bool {
 		return h.Table == table && h.Key != "" && h.Key == key && h.Field == "" && h.Unset == Crashes
 	})
 }
 
-// withClearedFields returns have for a revert to was. Fields that was lacks, and whose value the daemons
-// would keep after removal, are set to the value that means "no value". It also reports whether the
-// result differs from have.
+// withClearedFields returns have for a revert to was. Fields that was lacks, and whose value the
+// daemons would keep after removal, are set to the value that means "no value". It also reports
+// whether the result differs from have.
 func withClearedFields(table, key string, have, was Row, model string) (Row, bool) {
 	out := maps.Clone(have)
 	for f := range have {
@@ -235,8 +235,8 @@ func withClearedFields(table, key string, have, was Row, model string) (Row, boo
 	return out, !maps.Equal(out, have)
 }
 
-// clearBeforeRemoval replaces removals in target by the value that means "no value", for each field whose value
-// the daemons would keep after removal.
+// clearBeforeRemoval replaces removals in target by the value that means "no value", for each
+// field whose value the daemons would keep after removal.
 func (r Release) clearBeforeRemoval(running, target Config) {
 	model := bufferModel(running)
 	for tn, t := range target {

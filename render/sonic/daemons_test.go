@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestDaemonReactionsAreComplete: each table that this tool writes has an entry for its rows, entries name
-// only known releases and buffer models, and each gives its reason.
+// TestDaemonReactionsAreComplete: each table that this tool writes has an entry for its rows,
+// entries name only known releases and buffer models, and each gives its reason.
 func TestDaemonReactionsAreComplete(t *testing.T) {
 	for i, h := range Habits {
 		for _, name := range []string{h.Since, h.Before} {

@@ -54,8 +54,8 @@ func withLeft(desired *qos.Device, running Config, left map[string]string) (*qos
 	return &out, ports
 }
 
-// explainRaisedPorts sets the reason of changes that bring up ports, and returns notes that name the run that
-// left the ports down.
+// explainRaisedPorts sets the reason of changes that bring up ports, and returns notes that name
+// the run that left the ports down.
 func explainRaisedPorts(changes []qos.Change, ports []string, left map[string]string) []string {
 	byRun := map[string][]string{}
 	for _, p := range ports {

@@ -583,7 +583,8 @@ func buffers(table string) bool {
 	return table == TGroup || table == TBufferQueue || table == TIngressList || table == TEgressList
 }
 
-// setImpacts sets the impact of every op, and raises the impact of the changes that the op carries out.
+// setImpacts sets the impact of every op, and raises the impact of the changes that the op
+// carries out.
 func (p *planner) setImpacts() {
 	for i := range p.ops {
 		o := &p.ops[i]

@@ -106,9 +106,10 @@ func overlaps(a, b string) bool {
 	return p == q && slices.ContainsFunc(x, func(i int) bool { return slices.Contains(y, i) })
 }
 
-// rewriteOverlapping returns ops that remove and write again each row that stays but shares an index with a
-// removed row. The removal unbinds that index, and orchagent ignores a write that changes nothing
-// (see Habits, Unbinds). Rows of buffermgrd are only removed if buffermgrd makes them again.
+// rewriteOverlapping returns ops that remove and write again each row that stays but shares an
+// index with a removed row. The removal unbinds that index, and orchagent ignores a write that
+// changes nothing (see Habits, Unbinds). Rows of buffermgrd are only removed if buffermgrd makes
+// them again.
 func (b *builder) rewriteOverlapping(ops []Op) (out []Op) {
 	anew, gone := map[string]bool{}, []Op{}
 	written, again := map[string]bool{}, map[string]bool{} // again: rows that an op writes without changing them
@@ -160,8 +161,9 @@ func (b *builder) ofPort(table, port string) Table {
 	return b.rows[table][port]
 }
 
-// supersededGroups returns the removal of the groups that buffermgrd supersedes with others when the PFC of
-// a port changes, but does not delete. Removing them is safe only while the port is down.
+// supersededGroups returns the removal of the groups that buffermgrd supersedes with others when
+// the PFC of a port changes, but does not delete. Removing them is safe only while the port is
+// down.
 func (b *builder) supersededGroups(ops []Op) (out []Op) {
 	written := map[string]bool{}
 	for _, o := range ops {
@@ -184,10 +186,10 @@ func (b *builder) supersededGroups(ops []Op) (out []Op) {
 	return out
 }
 
-// splitFirst splits off the ops that come first: those that clear a value which the daemons would keep,
-// and removals of rows that share an index with a row that is written. When a row is removed,
-// orchagent unbinds its queues or groups, and it handles simultaneous writes in the order of the
-// keys (sonic-swss orchagent/qosorch.cpp, orch.cpp).
+// splitFirst splits off the ops that come first: those that clear a value which the daemons
+// would keep, and removals of rows that share an index with a row that is written. When a row is
+// removed, orchagent unbinds its queues or groups, and it handles simultaneous writes in the
+// order of the keys (sonic-swss orchagent/qosorch.cpp, orch.cpp).
 func splitFirst(ops []Op) (first, rest []Op) {
 	type spot struct {
 		table, port string
@@ -230,11 +232,11 @@ func splitFirst(ops []Op) (first, rest []Op) {
 	return first, rest
 }
 
-// portsWithLateCable returns the ports whose new cable length must be written after their PFC has changed:
-// buffermgrd makes groups for the paused priorities as soon as it sees a new length, and leaves
-// them when a priority is removed (sonic-swss cfgmgr/buffermgr.cpp). Older releases do so only if
-// there are no groups yet, and act on the new length only when the port comes up. On every release,
-// any write to the row of a port has the same effect.
+// portsWithLateCable returns the ports whose new cable length must be written after their PFC
+// has changed: buffermgrd makes groups for the paused priorities as soon as it sees a new
+// length, and leaves them when a priority is removed (sonic-swss cfgmgr/buffermgr.cpp). Older
+// releases do so only if there are no groups yet, and act on the new length only when the port
+// comes up. On every release, any write to the row of a port has the same effect.
 func (b *builder) portsWithLateCable(ops []Op) map[string]bool {
 	if b.Release.CableRederives || b.Release.CableMayRederive {
 		return b.repaused

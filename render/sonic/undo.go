@@ -299,8 +299,8 @@ func (u Undo) written(cfg Config) []Op {
 	return out
 }
 
-// removeNewGroups returns the removal of the groups that buffermgrd has made since, on the ports for which of
-// is true.
+// removeNewGroups returns the removal of the groups that buffermgrd has made since, on the ports
+// for which of is true.
 func (u Undo) removeNewGroups(cfg Config, of func(port string) bool) (out []Op) {
 	for _, key := range natural.Keys(cfg[TGroup]) {
 		port, _, _ := strings.Cut(key, "|")

@@ -68,8 +68,8 @@ func (a *Analysis) moreTurns(have []foundTurn, orbits []orbit, out []outcome) []
 	return have
 }
 
-// correspondingArc returns the arc of switch s that corresponds to an arc of another switch of its kind: it
-// joins the same neighbour in the same direction.
+// correspondingArc returns the arc of switch s that corresponds to an arc of another switch of
+// its kind: it joins the same neighbour in the same direction.
 func (n *network) correspondingArc(arc, s int32) int32 {
 	out := n.g.From(arc)
 	to := n.g.Arcs[arc].To

@@ -102,8 +102,9 @@ func (w *window) needed() []need {
 	return slices.DeleteFunc(slices.Clone(needs), func(n need) bool { return n.metrics[0] == drivers.StormsDetected })
 }
 
-// reportMissingCounters reports the counters of a port that are missing although they decide whether the port
-// is healthy. Counters that went backwards are reported elsewhere, as [CounterReset].
+// reportMissingCounters reports the counters of a port that are missing although they decide
+// whether the port is healthy. Counters that went backwards are reported elsewhere, as
+// [CounterReset].
 func (j *judge) reportMissingCounters(w *window, p *PortWindow) {
 	if len(p.port.Classes) == 0 || p.Back > 0 {
 		return

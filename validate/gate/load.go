@@ -37,8 +37,8 @@ func (l *load) isEnough() bool { return l.class >= loadLeast && loaded(l.class, 
 // loaded reports whether a class carried its share of the traffic.
 func loaded(class, lossy float64) bool { return class > 0 && class >= LoadPart*(class+lossy) }
 
-// findUnloaded finds lossless classes without load, or whose packets no switch counts, and names NICs
-// without load of a class that other NICs carried. A class that is lossless on no port is
+// findUnloaded finds lossless classes without load, or whose packets no switch counts, and names
+// NICs without load of a class that other NICs carried. A class that is lossless on no port is
 // skipped: it cannot lose anything.
 func (j *judge) findUnloaded() {
 	classes := map[string]*load{}

@@ -21,8 +21,9 @@ const (
 	arrives, arrivesBadly = 0.5, 0.01
 )
 
-// judgeCongestionControl finds broken congestion control: marks that no NIC answers, and notifications that no
-// sender obeys. It judges each NIC as receiver and as sender, and then the fabric as a whole.
+// judgeCongestionControl finds broken congestion control: marks that no NIC answers, and
+// notifications that no sender obeys. It judges each NIC as receiver and as sender, and then the
+// fabric as a whole.
 func (j *judge) judgeCongestionControl() {
 	var marks, sent, handled, got uint64
 	allSend, allHandle, told, nics := true, true, false, 0

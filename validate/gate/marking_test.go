@@ -53,8 +53,8 @@ func TestMarking(t *testing.T) {
 	}
 }
 
-// TestWorseInTotalAndPerSecond checks that a failure got worse only if its count grew both in total and per
-// second.
+// TestWorseInTotalAndPerSecond checks that a failure got worse only if its count grew both in
+// total and per second.
 func TestWorseInTotalAndPerSecond(t *testing.T) {
 	drops := func(n uint64, of drivers.Metric) Finding {
 		r := Judge(fabric(), samples(read(0), read(span).add("leaf1", "Ethernet0", of, 3, n)), Options{})

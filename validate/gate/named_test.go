@@ -7,8 +7,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// TestErrorCountersMatchTheWindow checks that error counters read without a window are those that a window
-// uses.
+// TestErrorCountersMatchTheWindow checks that error counters read without a window are those
+// that a window uses.
 func TestErrorCountersMatchTheWindow(t *testing.T) {
 	for metric, names := range map[drivers.Metric][]string{
 		drivers.ErrorsRx: nic.ErrorStats, drivers.PacketsRx: nic.FrameStats, drivers.FECUncorrected: nic.LostWordStats,

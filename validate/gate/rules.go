@@ -86,8 +86,8 @@ func Spell(d time.Duration) string {
 	return d.Round(10 * time.Millisecond).String()
 }
 
-// lossesOfClasses finds packets lost by lossless classes. Packets that a queue dropped while the watchdog
-// drained it belong to the watchdog's finding.
+// lossesOfClasses finds packets lost by lossless classes. Packets that a queue dropped while the
+// watchdog drained it belong to the watchdog's finding.
 func (j *judge) lossesOfClasses(p *PortWindow) {
 	note := func(where string, c *Class, m drivers.Metric, index int, fix string) {
 		if n := p.count(m, index); n > 0 {

@@ -123,8 +123,8 @@ func (j *judge) disagreeOn(p *PortWindow, host bool, prio int) {
 // counted hardly any is reported.
 const fewestStill = 10_000
 
-// frozenCounters finds ports whose counters do not move although the other end received packets: their
-// zeros prove nothing.
+// frozenCounters finds ports whose counters do not move although the other end received packets:
+// their zeros prove nothing.
 func (j *judge) frozenCounters(p *PortWindow, host bool) {
 	peer := j.at[p.port.Peer]
 	got, gotOK := peer.grew(drivers.PacketsRx, 0)
@@ -141,7 +141,8 @@ func (j *judge) frozenCounters(p *PortWindow, host bool) {
 	}
 }
 
-// sumOverPriorities adds up a counter over all queues or priorities; ok is false if one of them is not known.
+// sumOverPriorities adds up a counter over all queues or priorities; ok is false if one of them
+// is not known.
 func (p *PortWindow) sumOverPriorities(m drivers.Metric) (sum uint64, ok bool) {
 	for i := range qos.NumPriorities {
 		n, ok := p.grew(m, i)

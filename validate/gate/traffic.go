@@ -23,9 +23,9 @@ const (
 	longestCNP = 14 + 4 + 40 + 8 + 12 + 16 + 4 + 4
 )
 
-// rdmaInWrongPriority finds NICs that send RDMA in another priority than the intent says, for example
-// because a library ignores the NIC's default. A NIC's RDMA counters leave out its virtual
-// functions, but its priority counters do not: only more RDMA than traffic in the RDMA
+// rdmaInWrongPriority finds NICs that send RDMA in another priority than the intent says, for
+// example because a library ignores the NIC's default. A NIC's RDMA counters leave out its
+// virtual functions, but its priority counters do not: only more RDMA than traffic in the RDMA
 // priorities proves anything. Receivers are reported only if there are no such senders, because
 // the sender chooses the priority of its packets.
 func (j *judge) rdmaInWrongPriority() {

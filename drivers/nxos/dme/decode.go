@@ -113,9 +113,9 @@ func (d *decoder) link(e tree.Object, state string) {
 	}
 }
 
-// addNeighbors adds the LLDP neighbors of a port (Cisco Nexus 3000 and 9000 Series NX-API REST SDK User
-// Guide 10.4(x), Querying LLDP; ironcore-dev/network-operator internal/provider/cisco/nxos
-// lldp.go).
+// addNeighbors adds the LLDP neighbors of a port (Cisco Nexus 3000 and 9000 Series NX-API REST
+// SDK User Guide 10.4(x), Querying LLDP; ironcore-dev/network-operator
+// internal/provider/cisco/nxos lldp.go).
 func (d *decoder) addNeighbors(e tree.Object) {
 	name, ok := longName(e.Text("id"))
 	if !ok {

@@ -554,8 +554,8 @@ func TestFullPortNextToAPausedPort(t *testing.T) {
 	}
 }
 
-// TestTwoSourcesCountedInFramesOnly checks that the answer is not certain if both of two sources are counted
-// only in frames.
+// TestTwoSourcesCountedInFramesOnly checks that the answer is not certain if both of two sources
+// are counted only in frames.
 func TestTwoSourcesCountedInFramesOnly(t *testing.T) {
 	const seed = 1795610558444321376 // the full port has fewer frames and the higher bound
 	f, planted := build(seed, true)
