@@ -6,10 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -50,8 +50,10 @@ func shorten(text string) string {
 	return text
 }
 
-// judge writes the findings of a device, alone and compared with others, to its status.
-func judge(l *loaded, s *v1alpha1.DeviceState, fs []validate.Finding) {
+// judge writes the findings of a device, alone and compared with others, and its conditions to
+// its status.
+func judge(l *loaded, o deviceObject, fs []validate.Finding) {
+	s := o.status
 	s.Verdict, s.Counts, s.Findings = verdict(fs), counts(fs), nil
 	if s.Message != "" {
 		s.Verdict = v1alpha1.Unreachable
@@ -59,6 +61,7 @@ func judge(l *loaded, s *v1alpha1.DeviceState, fs []validate.Finding) {
 	for _, f := range fs[:min(len(fs), maxFindings)] {
 		s.Findings = append(s.Findings, finding(l, f))
 	}
+	setDeviceConditions(o)
 }
 
 func finding(l *loaded, f validate.Finding) v1alpha1.Finding {
@@ -154,8 +157,8 @@ func (r *fabricReconciler) statuses(ctx context.Context, f *v1alpha1.Fabric) (ma
 	return out, nil
 }
 
-// report writes the findings of each device to its status, if they have changed, and deletes the
-// objects of devices that are no longer in the intent.
+// report writes the findings and the conditions of each device to its status, if they have
+// changed, and deletes the objects of devices that are no longer in the intent.
 func (r *fabricReconciler) report(ctx context.Context, f *v1alpha1.Fabric, l *loaded, s *seen) error {
 	var errs []error
 	for _, o := range s.gone {
@@ -166,9 +169,8 @@ func (r *fabricReconciler) report(ctx context.Context, f *v1alpha1.Fabric, l *lo
 	for _, name := range natural.Keys(s.devices) {
 		o := s.devices[name].object
 		before := o.DeepCopyObject().(client.Object)
-		was := *o.status
-		judge(l, o.status, s.devices[name].findings)
-		if was.Verdict == o.status.Verdict && was.Counts == o.status.Counts && reflect.DeepEqual(was.Findings, o.status.Findings) {
+		judge(l, o, s.devices[name].findings)
+		if equality.Semantic.DeepEqual(stateOf(before), *o.status) {
 			continue
 		}
 		if err := client.IgnoreNotFound(r.Status().Patch(ctx, o.Object, client.MergeFrom(before))); err != nil {

@@ -4,16 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
@@ -31,9 +32,6 @@ type fabricReconciler struct {
 	mu      sync.Mutex
 	planned map[types.NamespacedName]string
 }
-
-// maxMessage limits the length of a condition's message.
-const maxMessage = 8 << 10
 
 // interval returns the time between two validations.
 func interval(f *v1alpha1.Fabric) time.Duration {
@@ -68,34 +66,64 @@ func (p *pace) ended(key types.NamespacedName, begun time.Time) {
 }
 
 // Reconcile implements the controller.
-func (r *fabricReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *fabricReconciler) Reconcile(ctx context.Context, req ctrl.Request) (out ctrl.Result, err error) {
 	f := &v1alpha1.Fabric{}
-	if err := r.Get(ctx, req.NamespacedName, f); err != nil || !f.DeletionTimestamp.IsZero() {
+	if err := r.Get(ctx, req.NamespacedName, f); err != nil {
 		r.forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	if !f.DeletionTimestamp.IsZero() {
+		r.forget(req.NamespacedName)
+		return r.finalize(ctx, f)
+	}
 	before := f.DeepCopy()
+	defer func() {
+		if err = errors.Join(err, r.patch(ctx, before, f)); err != nil {
+			out = ctrl.Result{}
+		}
+	}()
 	if f.Spec.Suspend {
-		set(f, v1alpha1.Ready, metav1.ConditionFalse, "Suspended", "spec.suspend is set: devices are left alone")
+		set(f, v1alpha1.Ready, metav1.ConditionFalse, v1alpha1.ReasonSuspended, "spec.suspend is set: devices are left alone")
 		f.Status.ObservedGeneration = f.Generation
-		return ctrl.Result{}, r.Status().Patch(ctx, f, client.MergeFrom(before))
+		return ctrl.Result{}, nil
 	}
 	if wait := r.pace.wait(req.NamespacedName); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	begun := time.Now()
-	err := r.look(ctx, f)
+	err = r.look(ctx, f)
 	r.pace.ended(req.NamespacedName, begun)
-	if ctx.Err() != nil {
-		return ctrl.Result{}, context.Cause(ctx)
-	}
 	f.Status.ObservedGeneration = f.Generation
 	ready(f)
-	r.tell(before, f)
-	if err := errors.Join(err, r.Status().Patch(ctx, f, client.MergeFrom(before))); err != nil {
+	return ctrl.Result{RequeueAfter: interval(f)}, err
+}
+
+// patch writes the status of a Fabric if it has changed, and sends the events about that.
+func (r *fabricReconciler) patch(ctx context.Context, before, f *v1alpha1.Fabric) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // what was interrupted is no result
+	}
+	if equality.Semantic.DeepEqual(before.Status, f.Status) {
+		return nil
+	}
+	now := f.DeepCopy()
+	if err := r.Status().Patch(ctx, f, client.MergeFrom(before)); err != nil {
+		return err
+	}
+	r.tell(before, now)
+	return nil
+}
+
+// finalize removes the finalizer of a deleted Fabric once no run changes its devices; the
+// controller of plans stops the run.
+func (r *fabricReconciler) finalize(ctx context.Context, f *v1alpha1.Fabric) (ctrl.Result, error) {
+	if !controllerutil.ContainsFinalizer(f, v1alpha1.Finalizer) {
+		return ctrl.Result{}, nil
+	}
+	if err := r.release(ctx, client.ObjectKeyFromObject(f)); err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: interval(f)}, nil
+	return ctrl.Result{RequeueAfter: retry}, nil
 }
 
 // forget drops the state of a fabric.
@@ -113,17 +141,17 @@ func (r *fabricReconciler) forget(key types.NamespacedName) {
 func (r *fabricReconciler) look(ctx context.Context, f *v1alpha1.Fabric) (err error) {
 	l, err := r.intents.get(ctx, f)
 	if fault := (*intentError)(nil); errors.As(err, &fault) {
-		set(f, v1alpha1.IntentValid, metav1.ConditionFalse, "InvalidIntent", fault.text)
+		set(f, v1alpha1.IntentValid, metav1.ConditionFalse, v1alpha1.ReasonInvalidIntent, fault.text)
 		return nil
 	}
 	if err != nil {
-		set(f, v1alpha1.IntentValid, metav1.ConditionUnknown, "NotRead", err.Error())
+		set(f, v1alpha1.IntentValid, metav1.ConditionUnknown, v1alpha1.ReasonNotRead, err.Error())
 		return err
 	}
 	defer func() { err = errors.Join(err, l.release()) }()
 	in := l.Fabric.Fabric()
 	f.Status.Intent = v1alpha1.IntentStatus{Fabric: in.Name, Digest: in.Hash, Revision: l.revision}
-	set(f, v1alpha1.IntentValid, metav1.ConditionTrue, "Valid", fmt.Sprintf("%s and %s", words.Plural(len(in.Switches), "switch", "switches"), words.Count(len(in.Hosts), "host")))
+	set(f, v1alpha1.IntentValid, metav1.ConditionTrue, v1alpha1.ReasonValid, fmt.Sprintf("%s and %s", words.Plural(len(in.Switches), "switch", "switches"), words.Count(len(in.Hosts), "host")))
 
 	plans, err := r.plans(ctx, f)
 	if err != nil {
@@ -138,32 +166,29 @@ func (r *fabricReconciler) look(ctx context.Context, f *v1alpha1.Fabric) (err er
 	}
 	s, err := r.observe(ctx, f, l)
 	if err != nil {
-		set(f, v1alpha1.Validated, metav1.ConditionFalse, "Failed", err.Error())
+		set(f, v1alpha1.Validated, metav1.ConditionFalse, v1alpha1.ReasonFailed, err.Error())
 		return err
 	}
 	if s.waiting > 0 {
 		of := len(s.devices) + s.waiting
 		message := fmt.Sprintf("%d of %s compared with the intent", of-s.waiting, words.Count(of, "device"))
-		if c := meta.FindStatusCondition(f.Status.Conditions, v1alpha1.Validated); c != nil && c.Reason == validating && time.Since(c.LastTransitionTime.Time) > late(f) {
+		if c := meta.FindStatusCondition(f.Status.Conditions, v1alpha1.Validated); c != nil && c.Reason == v1alpha1.ReasonValidating && time.Since(c.LastTransitionTime.Time) > late(f) {
 			message += fmt.Sprintf("; this has taken more than %s: see the logs of the operator", late(f))
 		}
-		set(f, v1alpha1.Validated, metav1.ConditionFalse, validating, message)
+		set(f, v1alpha1.Validated, metav1.ConditionFalse, v1alpha1.ReasonValidating, message)
 		return nil
 	}
 	r.summarise(f, s)
 	if err := r.report(ctx, f, l.loaded, s); err != nil {
-		set(f, v1alpha1.Validated, metav1.ConditionFalse, "Failed", "cannot write the status of each device: "+err.Error())
+		set(f, v1alpha1.Validated, metav1.ConditionFalse, v1alpha1.ReasonFailed, "cannot write the status of each device: "+err.Error())
 		return err
 	}
 	if err := r.planFor(ctx, f, l, s, plans); err != nil {
-		set(f, planned, metav1.ConditionFalse, "Failed", l.withoutFolder(err.Error()))
+		set(f, v1alpha1.Planned, metav1.ConditionFalse, v1alpha1.ReasonFailed, l.withoutFolder(err.Error()))
 		return err
 	}
 	return nil
 }
-
-// validating is the reason while devices are read for the first time after a change.
-const validating = "Validating"
 
 // keptRuns is the number of runs per fabric that remain available for inspection and rollback.
 const keptRuns = 20
@@ -207,46 +232,46 @@ func (r *fabricReconciler) summarise(f *v1alpha1.Fabric, s *seen) {
 	switch {
 	case st.Devices > 0 && st.Reachable == 0:
 		st.Verdict = v1alpha1.Unreachable
-		set(f, v1alpha1.Validated, metav1.ConditionFalse, "Unreachable", "no device answered: "+why)
+		set(f, v1alpha1.Validated, metav1.ConditionFalse, v1alpha1.ReasonUnreachable, "no device answered: "+why)
 	case unread > 0:
-		set(f, v1alpha1.Validated, metav1.ConditionTrue, "InPart", fmt.Sprintf("%s could not be read: %s", words.Count(unread, "device"), why))
+		set(f, v1alpha1.Validated, metav1.ConditionTrue, v1alpha1.ReasonInPart, fmt.Sprintf("%s could not be read: %s", words.Count(unread, "device"), why))
 	default:
-		set(f, v1alpha1.Validated, metav1.ConditionTrue, "Validated", words.Count(int(st.Devices), "device")+" compared with the intent")
+		set(f, v1alpha1.Validated, metav1.ConditionTrue, v1alpha1.ReasonValidated, words.Count(int(st.Devices), "device")+" compared with the intent")
 	}
 	switch {
 	case st.Drifted > 0:
-		set(f, v1alpha1.InSync, metav1.ConditionFalse, "Drifted", words.Plural(int(st.Drifted), "switch differs", "switches differ")+" from the intent")
+		set(f, v1alpha1.InSync, metav1.ConditionFalse, v1alpha1.ReasonDrifted, words.Plural(int(st.Drifted), "switch differs", "switches differ")+" from the intent")
 	case st.Reachable < st.Devices:
-		set(f, v1alpha1.InSync, metav1.ConditionUnknown, "NotRead", words.Count(unread, "device")+" could not be read")
+		set(f, v1alpha1.InSync, metav1.ConditionUnknown, v1alpha1.ReasonNotRead, words.Count(unread, "device")+" could not be read")
 	default:
-		set(f, v1alpha1.InSync, metav1.ConditionTrue, "InSync", "no switch differs from the intent")
+		set(f, v1alpha1.InSync, metav1.ConditionTrue, v1alpha1.ReasonInSync, "no switch differs from the intent")
 	}
 }
 
 // ready sets the condition Ready from the other conditions.
 func ready(f *v1alpha1.Fabric) {
-	for _, kind := range []string{v1alpha1.IntentValid, v1alpha1.Validated, v1alpha1.InSync} {
-		if c := meta.FindStatusCondition(f.Status.Conditions, kind); c == nil || c.Status != metav1.ConditionTrue {
+	for _, needed := range []struct{ kind, reason string }{
+		{v1alpha1.IntentValid, v1alpha1.ReasonNotIntentValid}, {v1alpha1.Validated, v1alpha1.ReasonNotValidated}, {v1alpha1.InSync, v1alpha1.ReasonNotInSync},
+	} {
+		if c := meta.FindStatusCondition(f.Status.Conditions, needed.kind); c == nil || c.Status != metav1.ConditionTrue {
 			why := "not checked yet"
 			if c != nil {
 				why = c.Message
 			}
-			set(f, v1alpha1.Ready, metav1.ConditionFalse, "Not"+kind, why)
+			set(f, v1alpha1.Ready, metav1.ConditionFalse, needed.reason, why)
 			return
 		}
 	}
 	if n := f.Status.Findings.Errors; n > 0 {
-		set(f, v1alpha1.Ready, metav1.ConditionFalse, "Findings", words.Count(int(n), "finding")+" of severity error")
+		set(f, v1alpha1.Ready, metav1.ConditionFalse, v1alpha1.ReasonFindings, words.Count(int(n), "finding")+" of severity error")
 		return
 	}
-	set(f, v1alpha1.Ready, metav1.ConditionTrue, "Ready", "the fabric runs as the intent says")
+	set(f, v1alpha1.Ready, metav1.ConditionTrue, v1alpha1.ReasonReady, "the fabric runs as the intent says")
 }
 
+// set sets a condition of a Fabric.
 func set(f *v1alpha1.Fabric, kind string, is metav1.ConditionStatus, reason, message string) {
-	if len(message) > maxMessage {
-		message = strings.ToValidUTF8(message[:maxMessage-3], "") + "..."
-	}
-	meta.SetStatusCondition(&f.Status.Conditions, metav1.Condition{Type: kind, Status: is, Reason: reason, Message: message, ObservedGeneration: f.Generation})
+	setCondition(&f.Status.Conditions, f.Generation, kind, is, reason, message)
 }
 
 // tell sends an event for each change of a condition and of the verdict.

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
@@ -36,7 +38,8 @@ type Options struct {
 	Dir string
 	// Parallel is the number of devices of a fabric to work on in parallel; 0 means 16.
 	Parallel int
-	// Fabrics is the number of fabrics to work on in parallel; 0 means 4.
+	// Fabrics is the number of fabrics to compare and plan in parallel; 0 means 4. Runs are not
+	// limited: each fabric may have one.
 	Fabrics int
 	// LockTTL is how long the lock of a fabric outlives a replica that died; 0 means 30 s.
 	LockTTL time.Duration
@@ -81,6 +84,7 @@ type deps struct {
 	o       *Options
 	stores  *stores
 	intents *intents
+	runs    *runner
 }
 
 // briefly records events and shortens their text, because the API server rejects long texts.
@@ -141,13 +145,14 @@ func Add(m ctrl.Manager, opts Options) error {
 	if o.Joined != nil {
 		o.Joined(group)
 	}
-	d := deps{m.GetClient(), direct, briefly{m.GetEventRecorder("roce-fabric")}, o, &stores{direct: direct, ttl: o.LockTTL, all: map[types.NamespacedName]*journal.Secrets{}}, nil}
+	d := deps{m.GetClient(), direct, briefly{m.GetEventRecorder("roce-fabric")}, o, &stores{direct: direct, ttl: o.LockTTL, all: map[types.NamespacedName]*journal.Secrets{}}, nil, newRunner()}
 	d.intents = &intents{d: &d, all: map[types.NamespacedName]*intentSlot{}}
 	if err := errors.Join(m.Add(group), m.Add(&readers{deps: d, fabrics: m.GetCache(), group: group})); err != nil {
 		return fmt.Errorf("readers of devices: %w", err)
 	}
 	fabrics := &fabricReconciler{deps: d, pace: pace{next: map[types.NamespacedName]time.Time{}}, planned: map[types.NamespacedName]string{}}
 	plans := &planReconciler{d}
+	d.runs.run, d.runs.interrupted = plans.run, plans.interrupted
 	err = ctrl.NewControllerManagedBy(m).Named("fabric").
 		For(&v1alpha1.Fabric{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Owns(&v1alpha1.FabricPlan{}, builder.WithPredicates(planEnded)).
@@ -158,9 +163,15 @@ func Add(m ctrl.Manager, opts Options) error {
 	if err != nil {
 		return fmt.Errorf("controller of fabrics: %w", err)
 	}
+	err = errors.Join(m.Add(d.runs), m.GetFieldIndexer().IndexField(context.Background(), &v1alpha1.FabricPlanApproval{}, approvalsByPlan, planNamed))
+	if err != nil {
+		return fmt.Errorf("runs of plans: %w", err)
+	}
 	err = ctrl.NewControllerManagedBy(m).Named("fabricplan").
-		For(&v1alpha1.FabricPlan{}).
+		For(&v1alpha1.FabricPlan{}, builder.WithPredicates(phaseChanged)).
 		Watches(&v1alpha1.FabricPlanApproval{}, handler.EnqueueRequestsFromMapFunc(planOf)).
+		Watches(&v1alpha1.Fabric{}, handler.EnqueueRequestsFromMapFunc(plans.openPlans), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesRawSource(source.Channel(d.runs.ended, &handler.EnqueueRequestForObject{})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: o.Fabrics}).
 		Complete(plans)
 	if err != nil {

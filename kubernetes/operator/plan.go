@@ -1,14 +1,17 @@
 package operator
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,16 +25,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 	"github.com/roce-fabric/roce-fabric/kubernetes/journal"
+	"github.com/roce-fabric/roce-fabric/report"
 )
 
 // Limits of a FabricPlan, as in its schema.
 const (
-	maxPlanned = 500
-	maxChanges = 20
+	maxPlanned  = 500
+	maxChanges  = 20
+	maxPlanText = 64 << 10
 )
-
-// planned is the type of the condition that says whether a plan could be made.
-const planned = "Planned"
 
 // unapproved is the message of a plan without an approval.
 const unapproved = "waits for a FabricPlanApproval that names it and its digest"
@@ -92,20 +94,20 @@ func (r *fabricReconciler) planFor(ctx context.Context, f *v1alpha1.Fabric, l *i
 	case err != nil:
 		return err
 	case len(faults) > 0:
-		set(f, planned, metav1.ConditionFalse, "NotPlanned", faults[0]+more(len(faults)-1))
+		set(f, v1alpha1.Planned, metav1.ConditionFalse, v1alpha1.ReasonNotPlanned, faults[0]+more(len(faults)-1))
 		f.Status.Plan = nil
 		return r.supersede(ctx, f, all, "", "a device cannot be planned any more")
 	case spec.Changes == 0:
-		set(f, planned, metav1.ConditionTrue, "NothingToDo", "the fabric is as intended")
+		set(f, v1alpha1.Planned, metav1.ConditionTrue, v1alpha1.ReasonNothingToDo, "the fabric is as intended")
 		f.Status.Plan = nil
 		return r.supersede(ctx, f, all, "", "the fabric is as intended")
 	}
-	kept, err := r.keepPlan(ctx, f, spec, p, st, all)
+	kept, err := r.keepPlan(ctx, f, l.loaded, spec, p, st, all)
 	if err != nil {
 		return err
 	}
 	f.Status.Plan = &v1alpha1.PlanReference{Name: kept.Name, Digest: kept.Spec.Digest, Impact: kept.Spec.Impact, Changes: kept.Spec.Changes}
-	set(f, planned, metav1.ConditionTrue, "Planned", fmt.Sprintf("%s changes %s, impact %s, digest %s", kept.Name, words.Count(int(kept.Spec.Changes), "device"), kept.Spec.Impact, kept.Spec.Digest))
+	set(f, v1alpha1.Planned, metav1.ConditionTrue, v1alpha1.ReasonPlanned, fmt.Sprintf("%s changes %s, impact %s, digest %s", kept.Name, words.Count(int(kept.Spec.Changes), "device"), kept.Spec.Impact, kept.Spec.Digest))
 	return r.supersede(ctx, f, all, kept.Name, "a newer plan is "+kept.Name)
 }
 
@@ -193,9 +195,26 @@ func changeText(g fleet.Group) string {
 	return text
 }
 
+// planText returns a plan as 'roce-fabric plan show' prints it. A text that is too long ends
+// with a line that says so.
+func planText(l *loaded, p *fleet.PlanFile) (string, error) {
+	var out bytes.Buffer
+	c := report.Console{Out: &out, Err: io.Discard, Getenv: func(string) string { return "" }, Output: "text"}
+	if _, err := c.Plan(report.ShownPlan(p), report.PlanView{}); err != nil {
+		return "", err
+	}
+	text := l.withoutFolder(out.String())
+	if len(text) <= maxPlanText {
+		return text, nil
+	}
+	const cut = "... %d more lines\n"
+	end := strings.LastIndexByte(text[:maxPlanText-len(cut)-16], '\n') + 1
+	return text[:end] + fmt.Sprintf(cut, strings.Count(text[end:], "\n")), nil
+}
+
 // keepPlan returns the FabricPlan of a plan: the pending one with the same digest, or a new one
 // with its body in Secrets.
-func (r *fabricReconciler) keepPlan(ctx context.Context, f *v1alpha1.Fabric, spec v1alpha1.FabricPlanSpec, p *fleet.PlanFile, store *journal.Secrets, all []v1alpha1.FabricPlan) (*v1alpha1.FabricPlan, error) {
+func (r *fabricReconciler) keepPlan(ctx context.Context, f *v1alpha1.Fabric, l *loaded, spec v1alpha1.FabricPlanSpec, p *fleet.PlanFile, store *journal.Secrets, all []v1alpha1.FabricPlan) (*v1alpha1.FabricPlan, error) {
 	names := map[string]bool{}
 	for i := range all {
 		have := &all[i]
@@ -211,6 +230,10 @@ func (r *fabricReconciler) keepPlan(ctx context.Context, f *v1alpha1.Fabric, spe
 				return nil, err
 			}
 		}
+	}
+	text, err := planText(l, p)
+	if err != nil {
+		return nil, err
 	}
 	path := filepath.Join(r.o.Dir, fmt.Sprintf("plan-%s-%s", f.UID, spec.Digest[:16]))
 	if r.o.Dir == "" {
@@ -242,7 +265,8 @@ func (r *fabricReconciler) keepPlan(ctx context.Context, f *v1alpha1.Fabric, spe
 		return nil, err
 	}
 	before := out.DeepCopy()
-	out.Status.Phase, out.Status.Message = v1alpha1.Pending, unapproved
+	out.Status.Phase, out.Status.Message, out.Status.Text = v1alpha1.Pending, unapproved, text
+	setPlanConditions(out)
 	if err := r.Status().Patch(ctx, out, client.MergeFrom(before)); err != nil {
 		return nil, err
 	}
@@ -273,6 +297,7 @@ func (r *fabricReconciler) supersede(ctx context.Context, f *v1alpha1.Fabric, al
 		p.Status.Phase, p.Status.Message = v1alpha1.Superseded, why
 		now := metav1.Now()
 		p.Status.Ended = &now
+		setPlanConditions(p)
 		if err := r.Status().Update(ctx, p); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 			errs = append(errs, err)
 		}

@@ -13,8 +13,10 @@ type DeviceSpec struct {
 
 // DeviceState is the observed state of a device.
 type DeviceState struct {
+	// The outcome of the last validation of the device.
 	// +optional
 	Verdict Verdict `json:"verdict,omitempty"`
+	// How many findings the device has.
 	// +optional
 	Counts Counts `json:"counts,omitempty"`
 	// The findings, worst first, at most 50.
@@ -40,6 +42,11 @@ type DeviceState struct {
 	// The digest of the intent that the device was compared with.
 	// +optional
 	Intent string `json:"intent,omitempty"`
+	// Reachable and Ready, and InSync of a switch.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// Data for the replica that compares devices with each other, for internal use.
 	// +kubebuilder:validation:MaxLength=349528
 	// +optional
@@ -50,12 +57,16 @@ type DeviceState struct {
 type Finding struct {
 	// The check, such as PFC-03.
 	ID string `json:"id"`
+	// How bad it is.
 	// +kubebuilder:validation:Enum=error;warning;info
 	Severity string `json:"severity"`
+	// The ports that it is about, at most 64 of them.
 	// +listType=atomic
 	// +optional
 	Ports []string `json:"ports,omitempty"`
-	What  string   `json:"what"`
+	// What is wrong.
+	What string `json:"what"`
+	// How to correct it.
 	// +optional
 	Fix string `json:"fix,omitempty"`
 	// The place in the intent that the device contradicts.
@@ -84,7 +95,9 @@ type SwitchStatus struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// Which device it is.
 	Spec DeviceSpec `json:"spec"`
+	// What is known of the device.
 	// +optional
 	Status DeviceState `json:"status,omitempty"`
 }
@@ -112,7 +125,9 @@ type HostStatus struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// Which device it is.
 	Spec DeviceSpec `json:"spec"`
+	// What is known of the device.
 	// +optional
 	Status DeviceState `json:"status,omitempty"`
 }

@@ -103,6 +103,7 @@ type GitSource struct {
 
 // LocalReference names an object in the same namespace.
 type LocalReference struct {
+	// The name of the object.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
@@ -116,14 +117,6 @@ type Rollout struct {
 	// +optional
 	Gate string `json:"gate,omitempty"`
 }
-
-// The condition types of a Fabric.
-const (
-	IntentValid = "IntentValid" // the intent was read and has no errors
-	Validated   = "Validated"   // the devices were compared with the intent
-	InSync      = "InSync"      // no device differs from the intent
-	Ready       = "Ready"       // the other conditions are true, and no finding is an error
-)
 
 // Verdict is the outcome of a validation.
 // +kubebuilder:validation:Enum=ok;warnings;errors;inconclusive;unreachable;unknown
@@ -141,18 +134,23 @@ const (
 
 // Counts is the number of findings by severity.
 type Counts struct {
+	// How many findings are errors.
 	// +kubebuilder:default=0
 	// +optional
 	Errors int32 `json:"errors"`
+	// How many findings are warnings.
 	// +kubebuilder:default=0
 	// +optional
 	Warnings int32 `json:"warnings"`
+	// How many findings are information.
 	// +kubebuilder:default=0
 	// +optional
 	Infos int32 `json:"infos"`
+	// How many findings the intent accepts; the other counts leave them out.
 	// +kubebuilder:default=0
 	// +optional
 	Suppressed int32 `json:"suppressed"`
+	// How many findings say that something could not be checked.
 	// +kubebuilder:default=0
 	// +optional
 	Inconclusive int32 `json:"inconclusive"`
@@ -161,15 +159,22 @@ type Counts struct {
 // FabricStatus is the observed state of a fabric.
 type FabricStatus struct {
 	// The generation of the spec that this status describes.
+	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// The outcome of the last validation.
 	// +optional
 	Verdict Verdict `json:"verdict,omitempty"`
+	// How many findings the last validation had.
 	// +optional
 	Findings Counts `json:"findings,omitempty"`
-	// How many devices the intent has, and how many of them answered.
-	Devices   int32 `json:"devices,omitempty"`
+	// How many devices the intent has.
+	// +optional
+	Devices int32 `json:"devices,omitempty"`
+	// How many devices answered.
+	// +optional
 	Reachable int32 `json:"reachable,omitempty"`
-	// How many devices differ from the intent.
+	// How many switches differ from the intent.
+	// +optional
 	Drifted int32 `json:"drifted,omitempty"`
 	// The intent that was used last.
 	// +optional
@@ -183,6 +188,7 @@ type FabricStatus struct {
 	// The last run that changed devices.
 	// +optional
 	LastRun *RunStatus `json:"lastRun,omitempty"`
+	// IntentValid, Validated, InSync, Planned and Ready.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -205,8 +211,10 @@ type IntentStatus struct {
 // PlanReference names a plan.
 type PlanReference struct {
 	// The name of the FabricPlan.
-	Name   string `json:"name"`
+	Name string `json:"name"`
+	// Its digest, which an approval names.
 	Digest string `json:"digest"`
+	// The most that it disturbs.
 	// +optional
 	Impact Impact `json:"impact,omitempty"`
 	// How many devices it changes.
@@ -217,10 +225,13 @@ type PlanReference struct {
 type RunStatus struct {
 	// The plan that the run carried out.
 	Plan string `json:"plan"`
+	// The ID of the run, which its journal has.
 	// +optional
 	Run string `json:"run,omitempty"`
+	// The phase in which the plan ended.
 	// +optional
 	Phase PlanPhase `json:"phase,omitempty"`
+	// When it ended.
 	// +optional
 	Ended *metav1.Time `json:"ended,omitempty"`
 }
@@ -244,7 +255,9 @@ type Fabric struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// What the fabric should do, and who may change it.
 	Spec FabricSpec `json:"spec"`
+	// What is known of the fabric.
 	// +optional
 	Status FabricStatus `json:"status,omitempty"`
 }

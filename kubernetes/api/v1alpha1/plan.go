@@ -29,7 +29,9 @@ type FabricPlanSpec struct {
 
 // PlannedDevice is what a plan does on one device.
 type PlannedDevice struct {
-	Name   string `json:"name"`
+	// The name of the device in the intent.
+	Name string `json:"name"`
+	// The most that the changes of the device disturb.
 	Impact Impact `json:"impact"`
 	// The changes, such as "ports[Ethernet8].pfc: {3} -> {3,4}", at most 20 lines.
 	// +kubebuilder:validation:MaxItems=20
@@ -75,12 +77,18 @@ const (
 
 // FabricPlanStatus is the result of a plan.
 type FabricPlanStatus struct {
+	// How far the plan is.
 	// +optional
 	Phase PlanPhase `json:"phase,omitempty"`
 	// The reason for the phase, for people.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// The FabricPlanApproval that approved the plan; policy if policy apply allowed it.
+	// What is approved: the plan as 'roce-fabric plan show' prints it, with its waves. A text
+	// that is too long is cut, and its last line says so.
+	// +kubebuilder:validation:MaxLength=65536
+	// +optional
+	Text string `json:"text,omitempty"`
+	// The FabricPlanApproval that approved the plan; "policy apply" if the policy did.
 	// +optional
 	ApprovedBy string `json:"approvedBy,omitempty"`
 	// The number of the last run before this plan started. Later runs belong to the plan.
@@ -101,16 +109,27 @@ type FabricPlanStatus struct {
 	// +listType=atomic
 	// +optional
 	Devices []DeviceOutcome `json:"devices,omitempty"`
+	// When it was approved and its run could begin.
 	// +optional
 	Started *metav1.Time `json:"started,omitempty"`
+	// When it reached its end.
 	// +optional
 	Ended *metav1.Time `json:"ended,omitempty"`
+	// Approved and Succeeded.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
 // DeviceOutcome is the result of a run on a device.
 type DeviceOutcome struct {
-	Name  string `json:"name"`
+	// The name of the device in the intent.
+	Name string `json:"name"`
+	// The state that the run left it in, such as reverted; cut-off if the run ended while it
+	// changed the device.
 	State string `json:"state"`
+	// Why, for people.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
@@ -131,7 +150,9 @@ type FabricPlan struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// The plan, which never changes.
 	Spec FabricPlanSpec `json:"spec"`
+	// What became of the plan.
 	// +optional
 	Status FabricPlanStatus `json:"status,omitempty"`
 }
@@ -157,14 +178,29 @@ type FabricPlanApprovalSpec struct {
 	Digest string `json:"digest"`
 }
 
+// ApprovalPhase is the answer to an approval.
+// +kubebuilder:validation:Enum=Accepted;Refused
+type ApprovalPhase string
+
+// The answers.
+const (
+	ApprovalAccepted ApprovalPhase = "Accepted"
+	ApprovalRefused  ApprovalPhase = "Refused"
+)
+
 // FabricPlanApprovalStatus is the result of an approval.
 type FabricPlanApprovalStatus struct {
-	// +kubebuilder:validation:Enum=Accepted;Refused
+	// Whether the plan is carried out; empty until that is known.
 	// +optional
-	Phase string `json:"phase,omitempty"`
+	Phase ApprovalPhase `json:"phase,omitempty"`
 	// The reason for the phase, for people.
 	// +optional
 	Message string `json:"message,omitempty"`
+	// Accepted.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
 // FabricPlanApproval approves a plan. Anyone who may create one may approve plans.
@@ -179,7 +215,9 @@ type FabricPlanApproval struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// The plan that is approved; it never changes.
 	Spec FabricPlanApprovalSpec `json:"spec"`
+	// What became of the approval.
 	// +optional
 	Status FabricPlanApprovalStatus `json:"status,omitempty"`
 }
