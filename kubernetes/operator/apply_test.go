@@ -14,6 +14,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -91,6 +92,14 @@ func TestApply(t *testing.T) {
 	if s := p.Spec; s.Fabric != "pod1" || s.Changes != 3 || len(s.Devices) != 3 || s.Devices[0].Count == 0 || len(s.Devices[0].Changes) == 0 || s.Impact == "none" || s.Waves == 0 || !strings.HasPrefix(p.Name, "pod1-"+s.Digest[:12]) {
 		t.Errorf("the plan is %+v", s)
 	}
+	for _, want := range []string{"  wave 1: ", "leaf1", "spine1", "impact "} {
+		if !strings.Contains(p.Status.Text, want) {
+			t.Errorf("the text of the plan has no %q:\n%s", want, p.Status.Text)
+		}
+	}
+	if c := p.Status.Conditions; !meta.IsStatusConditionFalse(c, v1alpha1.Approved) || !meta.IsStatusConditionPresentAndEqual(c, v1alpha1.Succeeded, metav1.ConditionUnknown) {
+		t.Errorf("the conditions of the plan are %+v", c)
+	}
 	if f.Status.Plan.Digest != p.Spec.Digest || condition(f, "Planned").Status != metav1.ConditionTrue {
 		t.Errorf("%+v", f.Status)
 	}
@@ -110,7 +119,13 @@ func TestApply(t *testing.T) {
 	if s := p.Status; s.ApprovedBy != "right" || len(s.Runs) != 1 || s.States["applied"] != 3 || len(s.Devices) > 0 {
 		t.Errorf("%+v", s)
 	}
-	b.until(a, "it is accepted", func() bool { return a.Status.Phase == "Accepted" })
+	if c := p.Status.Conditions; !meta.IsStatusConditionTrue(c, v1alpha1.Approved) || !meta.IsStatusConditionTrue(c, v1alpha1.Succeeded) {
+		t.Errorf("the conditions of the plan are %+v", c)
+	}
+	b.until(a, "it is accepted", func() bool {
+		return a.Status.Phase == v1alpha1.ApprovalAccepted && meta.IsStatusConditionTrue(a.Status.Conditions, v1alpha1.Accepted)
+	})
+	b.until(f, "it has no finalizer", func() bool { return len(f.Finalizers) == 0 })
 	b.until(f, "it is in sync", func() bool {
 		return condition(f, v1alpha1.InSync).Status == metav1.ConditionTrue && f.Status.Plan == nil
 	})
@@ -318,18 +333,10 @@ func TestLostReplica(t *testing.T) {
 	}
 }
 
-func lostReplica(t *testing.T, how syscall.Signal) {
-	leaves := 7
-	if nightly {
-		leaves = 46
-	}
-	b := newBench(t)
-	f := b.fabric(b.start(leaves), v1alpha1.Plan)
-	first := b.startReplica()
-	p := b.plan(f)
-	b.startReplica() // it waits for the lease of the first replica
-	// Strike in the middle: half of the switches have been written to, and one is just receiving
-	// its change.
+// strike approves a plan and sends a signal to a replica in the middle of its run: half of the
+// switches have been written to, and one is just receiving its change.
+func (b *bench) strike(replica *exec.Cmd, how syscall.Signal, p *v1alpha1.FabricPlan) time.Time {
+	b.Helper()
 	var sets atomic.Int32
 	reached, lost := make(chan struct{}), make(chan struct{})
 	for device := range b.lab.Switches {
@@ -344,11 +351,25 @@ func lostReplica(t *testing.T, how syscall.Signal) {
 	select {
 	case <-reached:
 	case <-time.After(patience):
-		t.Fatal("half of the switches were not written to")
+		b.Fatal("half of the switches were not written to")
 	}
-	gone := time.Now()
-	b.signal(first, how)
+	at := time.Now()
+	b.signal(replica, how)
 	close(lost)
+	return at
+}
+
+func lostReplica(t *testing.T, how syscall.Signal) {
+	leaves := 7
+	if nightly {
+		leaves = 46
+	}
+	b := newBench(t)
+	f := b.fabric(b.start(leaves), v1alpha1.Plan)
+	first := b.startReplica()
+	p := b.plan(f)
+	b.startReplica() // it waits for the lease of the first replica
+	gone := b.strike(first, how, p)
 	b.ends(p, v1alpha1.Applied)
 	t.Logf("%d switches: ended %s after a replica was lost, runs %v, states %v", p.Spec.Changes, time.Since(gone).Round(time.Millisecond), p.Status.Runs, p.Status.States)
 	if len(p.Status.Runs) != 2 {

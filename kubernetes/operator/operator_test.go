@@ -147,9 +147,14 @@ func (b *bench) create(o client.Object) {
 // fabric creates a Fabric with an inline intent.
 func (b *bench) fabric(text string, policy v1alpha1.Policy) *v1alpha1.Fabric {
 	b.Helper()
-	f := &v1alpha1.Fabric{ObjectMeta: b.meta("pod1"), Spec: v1alpha1.FabricSpec{
+	return b.fabricNamed("pod1", text, policy, "off")
+}
+
+func (b *bench) fabricNamed(name, text string, policy v1alpha1.Policy, gate string) *v1alpha1.Fabric {
+	b.Helper()
+	f := &v1alpha1.Fabric{ObjectMeta: b.meta(name), Spec: v1alpha1.FabricSpec{
 		Intent: v1alpha1.IntentSource{Inline: text}, Policy: policy, CredentialsSecret: &v1alpha1.LocalReference{Name: "login"},
-		Interval: metav1.Duration{Duration: 10 * time.Second}, Rollout: v1alpha1.Rollout{Gate: "off"},
+		Interval: metav1.Duration{Duration: 10 * time.Second}, Rollout: v1alpha1.Rollout{Gate: gate},
 	}}
 	b.create(f)
 	return f
@@ -175,14 +180,14 @@ func newManager(cfg *rest.Config, ns string, o operator.Options, elect bool) (ct
 	if nightly {
 		lease, renew, again = 30*time.Second, 25*time.Second, 2*time.Second
 	}
-	skip := true
+	skip, grace := true, patience
 	o.Namespace = ns
 	m, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme: rig.Scheme(), Metrics: metrics.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
 		Cache:          cache.Options{DefaultNamespaces: map[string]cache.Config{ns: {}}},
 		Controller:     config.Controller{SkipNameValidation: &skip},
 		LeaderElection: elect, LeaderElectionID: "operator", LeaderElectionNamespace: ns,
-		LeaseDuration: &lease, RenewDeadline: &renew, RetryPeriod: &again,
+		LeaseDuration: &lease, RenewDeadline: &renew, RetryPeriod: &again, GracefulShutdownTimeout: &grace,
 	})
 	if err != nil {
 		return nil, err
@@ -303,6 +308,9 @@ func TestObserve(t *testing.T) {
 	if d := s.Status; s.Spec.Device != "leaf1" || d.Verdict != v1alpha1.Errors || d.Drift == 0 || len(d.Findings) == 0 || d.Findings[0].Severity != "error" || d.Findings[0].What == "" || !metav1.IsControlledBy(s, f) {
 		t.Errorf("the status of leaf1 is %+v %+v", s.ObjectMeta, d)
 	}
+	b.until(s, "the conditions of leaf1", func() bool {
+		return meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.Reachable) && meta.IsStatusConditionFalse(s.Status.Conditions, v1alpha1.InSync) && meta.IsStatusConditionFalse(s.Status.Conditions, v1alpha1.Ready)
+	})
 	var plans v1alpha1.FabricPlanList
 	if err := b.r.Client.List(t.Context(), &plans, client.InNamespace(b.ns)); err != nil || len(plans.Items) > 0 {
 		t.Errorf("%d plans, %v", len(plans.Items), err)

@@ -7,6 +7,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
@@ -35,6 +36,9 @@ func TestRights(t *testing.T) {
 		"say how a device is": {is(&v1alpha1.SwitchStatus{ObjectMeta: b.meta("new")}), "operator"},
 		"make a Secret":       {is(&corev1.Secret{ObjectMeta: b.meta("new")}), "operator"},
 		"make a Fabric":       {is(&v1alpha1.Fabric{ObjectMeta: b.meta("new"), Spec: v1alpha1.FabricSpec{Intent: v1alpha1.IntentSource{Inline: "x"}}}), "editor"},
+		"keep a Fabric": {func(c client.Client) error {
+			return client.IgnoreNotFound(c.Patch(t.Context(), &v1alpha1.Fabric{ObjectMeta: b.meta("none")}, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":["`+v1alpha1.Finalizer+`"]}}`))))
+		}, "operator editor"},
 		"read Secrets": {func(c client.Client) error {
 			return c.List(t.Context(), &corev1.SecretList{}, client.InNamespace(b.ns))
 		}, "operator"},

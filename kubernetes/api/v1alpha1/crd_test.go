@@ -2,6 +2,7 @@ package v1alpha1_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 	"github.com/roce-fabric/roce-fabric/kubernetes/internal/rig"
@@ -137,5 +139,57 @@ func TestColumns(t *testing.T) {
 		if !strings.Contains(strings.ReplaceAll(string(raw), "null", "0"), want) {
 			t.Errorf("no %s in %s", want, raw)
 		}
+	}
+}
+
+// Every field of the CRDs has a description.
+func TestDescriptions(t *testing.T) {
+	files, err := filepath.Glob("../../config/crd/*_*.yaml")
+	if err != nil || len(files) != 5 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var crd struct {
+			Spec struct {
+				Names    struct{ Kind string }
+				Versions []struct {
+					Schema struct{ OpenAPIV3Schema property }
+				}
+			}
+		}
+		if err := yaml.Unmarshal(text, &crd); err != nil || len(crd.Spec.Versions) == 0 {
+			t.Fatalf("%s: %+v, %v", file, crd, err)
+		}
+		for _, v := range crd.Spec.Versions {
+			if len(v.Schema.OpenAPIV3Schema.Properties) == 0 {
+				t.Errorf("%s has no fields", file)
+			}
+			described(t, crd.Spec.Names.Kind, v.Schema.OpenAPIV3Schema)
+		}
+	}
+}
+
+// property is a part of a schema.
+type property struct {
+	Description string
+	Properties  map[string]property
+	Items       *property
+}
+
+// described checks that all fields of a part of a schema have a description.
+func described(t *testing.T, path string, s property) {
+	t.Helper()
+	for name, p := range s.Properties {
+		if p.Description == "" && name != "metadata" {
+			t.Errorf("%s.%s has no description", path, name)
+		}
+		described(t, path+"."+name, p)
+	}
+	if s.Items != nil {
+		described(t, path+"[]", *s.Items)
 	}
 }

@@ -58,7 +58,7 @@ func parse(args []string) (*settings, error) {
 	f.DurationVar(&s.o.ReplicaTTL, "takeover", 30*time.Second, "how long it takes until other replicas read the devices of one that died")
 	f.DurationVar(&s.grace, "grace", 2*time.Minute, "how long running work may take to finish: a device that is being changed is reverted")
 	f.IntVar(&s.o.Parallel, "parallel", 16, "the devices of a fabric that are worked on at a time")
-	f.IntVar(&s.o.Fabrics, "fabrics", 4, "the fabrics that are worked on at a time")
+	f.IntVar(&s.o.Fabrics, "fabrics", 4, "the fabrics that are compared and planned at a time; runs are not limited")
 	f.DurationVar(&s.o.LockTTL, "lock", 30*time.Second, "how long the lock of a fabric outlives a replica that died")
 	f.StringVar(&s.o.NICDevices, "nic-devices", "", "the `namespace` of NVIDIA's NIC configuration operator, whose NicDevices are compared with the intent (default: none)")
 	f.StringVar(&s.o.Dir, "work-dir", "", "a `folder`, in memory where possible, for intents and credentials that are in use (default: that of the system)")

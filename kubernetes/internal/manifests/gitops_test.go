@@ -82,8 +82,7 @@ func TestGitOps(t *testing.T) {
 	digest := strings.Repeat("ab", 32)
 	plan := &v1alpha1.FabricPlan{ObjectMeta: metav1.ObjectMeta{Namespace: "fabrics", Name: "pod1-abababababab"}, Spec: v1alpha1.FabricPlanSpec{
 		Fabric: "pod1", Digest: digest, Impact: "traffic-loss", Changes: 1, Waves: 1,
-		Devices: []v1alpha1.PlannedDevice{{Name: "leaf1", Impact: "traffic-loss", Count: 1, Changes: []string{"ports[Ethernet8].pfc: {3} -> {3,4}"}}},
-	}}
+	}, Status: v1alpha1.FabricPlanStatus{Text: "  wave 1: leaf1\nleaf1  1 change\n"}}
 	made, err := manifests.Decode(templated(t, "approval.gotmpl", plan))
 	if err != nil || len(made) != 1 {
 		t.Fatalf("%d approvals, %v", len(made), err)
@@ -94,7 +93,7 @@ func TestGitOps(t *testing.T) {
 		t.Errorf("%+v, %v", a, err)
 	}
 	text := templated(t, "comment.gotmpl", plan)
-	for _, want := range []string{"## pod1: 1 devices change, impact traffic-loss\n", "`" + digest + "`", "### leaf1: 1 changes, impact traffic-loss\n", "\n    ports[Ethernet8].pfc: {3} -> {3,4}\n"} {
+	for _, want := range []string{"## pod1: 1 devices change, impact traffic-loss\n", "`" + digest + "`", "\n~~~~~~text\n  wave 1: leaf1\nleaf1  1 change\n~~~~~~\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text has no %q:\n%s", want, text)
 		}
