@@ -70,10 +70,10 @@ func planOf(_ context.Context, o client.Object) (out []reconcile.Request) {
 	return out
 }
 
-// openPlans returns the plans of a Fabric that have not ended.
-func (r *planReconciler) openPlans(ctx context.Context, o client.Object) (out []reconcile.Request) {
+// plansToStop returns the plans of a deleted Fabric that are being carried out.
+func (r *planReconciler) plansToStop(ctx context.Context, o client.Object) (out []reconcile.Request) {
 	f, ok := o.(*v1alpha1.Fabric)
-	if !ok {
+	if !ok || f.DeletionTimestamp.IsZero() {
 		return nil
 	}
 	all, err := r.plans(ctx, f)
@@ -81,7 +81,7 @@ func (r *planReconciler) openPlans(ctx context.Context, o client.Object) (out []
 		log.FromContext(ctx).Error(err, "list the plans of a Fabric")
 	}
 	for _, p := range all {
-		if !final(p.Status.Phase) {
+		if p.Status.Phase == v1alpha1.Applying {
 			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&p)})
 		}
 	}
@@ -117,7 +117,7 @@ func (r *planReconciler) Reconcile(ctx context.Context, req ctrl.Request) (out c
 		_, err := r.answer(ctx, p)
 		return ctrl.Result{}, errors.Join(err, r.release(ctx, client.ObjectKeyFromObject(f)))
 	case phase == v1alpha1.Pending && f.DeletionTimestamp.IsZero():
-		return ctrl.Result{}, r.start(ctx, f, p)
+		return r.start(ctx, f, p)
 	case phase == v1alpha1.Applying:
 		return r.carryOut(ctx, f, p)
 	}
@@ -228,10 +228,10 @@ func (r *planReconciler) reply(ctx context.Context, a *v1alpha1.FabricPlanApprov
 }
 
 // start sets a pending plan to Applying once it is approved and its Fabric is not on hold.
-func (r *planReconciler) start(ctx context.Context, f *v1alpha1.Fabric, p *v1alpha1.FabricPlan) error {
+func (r *planReconciler) start(ctx context.Context, f *v1alpha1.Fabric, p *v1alpha1.FabricPlan) (ctrl.Result, error) {
 	by, err := r.answer(ctx, p)
 	if err != nil {
-		return err
+		return ctrl.Result{}, err
 	}
 	if by == "" && policyApproves(f, p) {
 		by = byPolicy
@@ -239,23 +239,23 @@ func (r *planReconciler) start(ctx context.Context, f *v1alpha1.Fabric, p *v1alp
 	switch {
 	case by == "":
 		p.Status.Message = unapproved // set it again if the approval was deleted
-		return nil
+		return ctrl.Result{}, nil
 	case onHold(f):
 		p.Status.Message = "approved; " + whyHeld
-		return nil
+		return ctrl.Result{RequeueAfter: retry}, nil
 	}
 	st, err := r.store(f)
 	if err != nil {
-		return err
+		return ctrl.Result{}, err
 	}
 	newest, err := newestRun(ctx, st)
 	if err != nil {
-		return err
+		return ctrl.Result{}, err
 	}
 	now := metav1.Now()
 	p.Status.Phase, p.Status.ApprovedBy, p.Status.Started, p.Status.After = v1alpha1.Applying, by, &now, int64(newest.Number)
 	p.Status.Message = "approved by " + by
-	return nil
+	return ctrl.Result{}, nil
 }
 
 // policyApproves reports whether the policy of a Fabric approves a plan.

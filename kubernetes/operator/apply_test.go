@@ -105,7 +105,7 @@ func TestApply(t *testing.T) {
 	}
 	a := b.approve("wrong", p.Name, strings.Repeat("0", 64))
 	b.until(a, "an answer", func() bool { return a.Status.Phase != "" })
-	if a.Status.Phase != "Refused" || !strings.Contains(a.Status.Message, "the plan has "+p.Spec.Digest) {
+	if a.Status.Phase != "Refused" || !strings.Contains(a.Status.Message, "the plan has digest "+p.Spec.Digest) {
 		t.Errorf("%+v", a.Status)
 	}
 	none := b.approve("none", "none", p.Spec.Digest)

@@ -170,7 +170,7 @@ func Add(m ctrl.Manager, opts Options) error {
 	err = ctrl.NewControllerManagedBy(m).Named("fabricplan").
 		For(&v1alpha1.FabricPlan{}, builder.WithPredicates(phaseChanged)).
 		Watches(&v1alpha1.FabricPlanApproval{}, handler.EnqueueRequestsFromMapFunc(planOf)).
-		Watches(&v1alpha1.Fabric{}, handler.EnqueueRequestsFromMapFunc(plans.openPlans), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.Fabric{}, handler.EnqueueRequestsFromMapFunc(plans.plansToStop), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(source.Channel(d.runs.ended, &handler.EnqueueRequestForObject{})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: o.Fabrics}).
 		Complete(plans)
