@@ -42,7 +42,7 @@ type DeviceState struct {
 	// The digest of the intent that the device was compared with.
 	// +optional
 	Intent string `json:"intent,omitempty"`
-	// Reachable and Ready, and InSync of a switch.
+	// The conditions Reachable and Ready, and for a switch InSync.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

@@ -188,7 +188,7 @@ type FabricStatus struct {
 	// The last run that changed devices.
 	// +optional
 	LastRun *RunStatus `json:"lastRun,omitempty"`
-	// IntentValid, Validated, InSync, Planned and Ready.
+	// The conditions IntentValid, Validated, InSync, Planned and Ready.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

@@ -115,7 +115,7 @@ type FabricPlanStatus struct {
 	// When it reached its end.
 	// +optional
 	Ended *metav1.Time `json:"ended,omitempty"`
-	// Approved and Succeeded.
+	// The conditions Approved and Succeeded.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -196,7 +196,7 @@ type FabricPlanApprovalStatus struct {
 	// The reason for the phase, for people.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// Accepted.
+	// The condition Accepted.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
