@@ -1,66 +1,125 @@
 package nxos
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
-	"github.com/roce-fabric/roce-fabric/render/lines"
+	"github.com/roce-fabric/roce-fabric/render/forms"
 )
 
-// policy accounts for a policy and its classes.
-func (a *accountant) policy(l *Line, h head) {
-	if h.typ == typeQueuing && !a.attached(h.typ, h.name) && a.inputQueuing(h.name) {
-		a.pauseBuffer(l)
+// claimClassMap claims a class-map and its lines.
+func (a *accountant) claimClassMap(l *Line, h head) {
+	top := a.classMapUse(h, h.typ+" "+h.name)
+	if _, q := a.v.m.queue(h.typ, h.name); q && h.typ != typeQoS {
+		top = forms.Default("a class of the switch")
+	}
+	if top.Fate != render.Represented || h.typ != typeQoS {
+		a.Whole(l, top)
 		return
 	}
-	d := a.policyUse(l, h)
-	a.add("", l, d)
-	for _, c := range l.Sub {
-		typ, name, isClass := classOf(c.Text)
+	a.Say(l, top)
+	for _, s := range l.Sub {
 		switch {
-		case isComment(c.Text):
-		case !isClass:
-			a.below(l.Text, c, verdict{fate: render.Unknown, why: notKnown})
-		case d.fate == render.Inert:
-			a.below(l.Text, c, inert("%s", d.why))
-		case d.fate == render.Unknown:
-			delete(a.unknown, c.No)
-			a.below(l.Text, c, d)
-		case typ != h.typ:
-			a.below(l.Text, c, verdict{fate: render.Unknown, why: "a class of another type than the policy"})
-		case h.typ == typeQoS:
-			a.classQoS(l, c, name)
-		case h.typ == typeNetwork:
-			a.classNetwork(l, c, name)
-		default:
-			a.classQueuing(l, c, name, a.users[keyOutput][h.name])
+		case isComment(s.Text):
+		case strings.Contains(a.v.why[s], "must all hold"):
+			a.Say(s, forms.Unknown("%s", a.v.why[s]).Failing("CLS-12"))
+		case a.served[s] != nil:
+			a.Say(s, a.decides(s))
 		}
 	}
 }
 
-// policyUse returns the verdict of the header of a policy.
-func (a *accountant) policyUse(l *Line, h head) verdict {
+// classMapUse returns the claim of the header of a class-map.
+func (a *accountant) classMapUse(h head, id string) forms.Claim {
+	q, ok := a.v.groups[h.typ][h.name]
+	switch {
+	case !a.mentioned[id]:
+		return forms.Inert("no policy names the class-map")
+	case !a.named[id]:
+		return forms.Inert("no policy that names the class-map is attached")
+	case h.typ == typeQoS:
+		return forms.Sets(a.usersOf(keyInput, h), classification...)
+	case h.typ == typeNetwork && !ok:
+		return forms.Unknown("not a network-qos class of this switch")
+	case h.typ == typeNetwork:
+		return a.networkInForce()
+	case !ok:
+		return forms.Unknown("not an output queue of this switch")
+	}
+	return forms.Sets(a.usersOf(keyOutput, h), qos.KindScheduler.At(q), qos.KindECN.At(q))
+}
+
+// usersOf returns the ports on which policies with a class are in force.
+func (a *accountant) usersOf(key string, class head) (ports []string) {
+	for name, p := range a.v.policies[class.typ] {
+		if classIn(p, classHeader(class.typ, class.name)) != nil {
+			ports = append(ports, a.users[key][name]...)
+		}
+	}
+	return ports
+}
+
+// decides returns the claim of a class, or of a line in a class-map, of type qos.
+func (a *accountant) decides(l *Line) forms.Claim {
+	d := a.served[l]
+	switch {
+	case d == nil:
+		return forms.Inert("no attached policy uses it")
+	case d.hidden:
+		return forms.Inert("no packet reaches it: earlier classes match everything that it matches")
+	case d.usual:
+		return forms.Default("its packets get the same group without it")
+	}
+	return forms.Sets(d.ports, d.attrs...)
+}
+
+// claimPolicy claims a policy and its classes.
+func (a *accountant) claimPolicy(l *Line, h head) {
+	if h.typ == typeQueuing && !a.attached(h.typ, h.name) && a.inputQueuing(h.name) {
+		a.Whole(l, buffered)
+		return
+	}
+	d := a.policyUse(l, h)
+	a.Say(l, d)
+	for _, c := range classes(l) {
+		typ, name, _ := classOf(c.Text)
+		switch {
+		case d.Fate == render.Inert:
+			a.Whole(c, forms.Inert("%s", d.Why))
+		case typ != h.typ:
+			a.Whole(c, forms.Unknown("a class of another type than the policy"))
+		case h.typ == typeQoS:
+			a.claimClassQoS(c, name, a.users[keyInput][h.name])
+		case h.typ == typeNetwork:
+			a.claimClassNetwork(c, name)
+		default:
+			a.claimClassQueuing(c, name, a.users[keyOutput][h.name])
+		}
+	}
+}
+
+// policyUse returns the claim of the header of a policy.
+func (a *accountant) policyUse(l *Line, h head) forms.Claim {
 	switch {
 	case h.typ == typeNetwork && !a.attached(h.typ, h.name):
-		d := inert("the policy is not attached under %s", systemHeader)
-		if a.pausesAny(l) && len(a.v.network.pauses()) == 0 {
-			d = d.failing("PFC-04")
+		d := forms.Inert("the policy is not attached under %s", systemHeader)
+		if pausesAny(l) && len(a.v.network.pauses()) == 0 {
+			d = d.Failing("PFC-04")
 		}
 		return d
 	case h.typ == typeNetwork:
-		if d := a.networkInForce(); d.fate == render.Represented {
+		if d := a.networkInForce(); d.Fate == render.Represented {
 			return d
 		}
-		return left("it pauses nothing on any port")
+		return forms.Left("it pauses nothing on any port")
 	case !a.attached(h.typ, h.name):
-		return inert("no port has the policy")
+		return forms.Inert("no port has the policy")
 	case h.typ == typeQoS:
-		return represented(a.users[keyInput][h.name], classification...)
+		return forms.Sets(a.users[keyInput][h.name], classification...)
 	}
-	return represented(a.users[keyOutput][h.name], scheduling...)
+	return forms.Sets(a.users[keyOutput][h.name], scheduling...)
 }
 
 // inputQueuing reports whether a queuing policy is attached in the input direction.
@@ -80,89 +139,65 @@ func (a *accountant) inputQueuing(name string) bool {
 	return false
 }
 
-// classQoS accounts for a class of an input policy.
-func (a *accountant) classQoS(policy, c *Line, name string) {
-	d := a.verdictOf(c)
-	where := policy.Text + " / " + c.Text
-	if name != "class-default" && a.v.classMaps[name] == nil {
-		delete(a.unknown, c.No)
-		d = inert("there is no class-map %s, so it matches nothing", name)
+// claimClassQoS claims a class of an input policy that is in force on ports.
+func (a *accountant) claimClassQoS(c *Line, name string, ports []string) {
+	d := a.decides(c)
+	switch cm := a.v.classMaps[name]; {
+	case name == "class-default":
+	case cm == nil:
+		d = forms.Inert("there is no class-map %s, so it matches nothing", name)
+	case d.Fate == render.Inert:
+		d = a.unreached(cm, d)
 	}
-	if d.fate == render.Inert && name != "class-default" && a.v.classMaps[name] != nil {
-		d = a.unreached(a.v.classMaps[name], d)
-	}
-	a.add(policy.Text, c, d)
-	group, _, _ := last(c, keyGroup)
-	for _, l := range c.Sub {
-		rest, isGroup := cutWords(l.Text, keyGroup)
-		_, rewrites := cutWords(l.Text, keySetDSCP)
+	a.Say(c, d)
+	grammar.InForce(inClassQoS, c, func(l *Line, f forms.Found) {
 		switch {
-		case isComment(l.Text):
-		case rewrites && a.unknown[l.No] == "":
-			e := d
-			if d.fate == render.Represented || d.fate == render.Default {
-				e = represented(a.users[keyInput][name], qos.KindMap.Table(qos.TCToDSCP))
-			}
-			a.add(where, l, e)
-		case isGroup && rest != group:
-			a.add(where, l, inert("a later line of the class overrides it"))
-		case isGroup:
-			a.add(where, l, d)
-		default:
-			a.add(where, l, verdict{fate: render.Unknown, why: notKnown})
+		case f.Key == keyGroup, f.Key == keySetDSCP && d.Fate != render.Represented && d.Fate != render.Default:
+			a.Say(l, d)
+		case f.Key == keySetDSCP:
+			a.Say(l, forms.Sets(ports, qos.KindMap.Table(qos.TCToDSCP)))
 		}
-	}
+	})
 }
 
-// unreached returns the verdict of a class that no packet is known to reach, and says why.
-func (a *accountant) unreached(cm *Line, d verdict) verdict {
+// unreached returns the claim of a class that no packet is known to reach.
+func (a *accountant) unreached(cm *Line, d forms.Claim) forms.Claim {
 	matches := false
 	for _, l := range cm.Sub {
-		if a.unknown[l.No] != "" {
-			return verdict{fate: render.Unknown, why: "the packets of the class are not known: " + a.unknown[l.No]}
+		if why := a.v.why[l]; why != "" {
+			return forms.Unknown("the packets of the class are not known: %s", why)
 		}
 		matches = matches || !isComment(l.Text)
 	}
 	if !matches {
-		return inert("the class-map matches nothing")
+		return forms.Inert("the class-map matches nothing")
 	}
 	return d
 }
 
-// classNetwork accounts for a class of the network-qos policy in force.
-func (a *accountant) classNetwork(policy, c *Line, name string) {
+// claimClassNetwork claims a class of the network-qos policy in force.
+func (a *accountant) claimClassNetwork(c *Line, name string) {
 	g, ok := a.v.queue(typeNetwork, name)
 	n := a.v.network.class[g]
-	where := policy.Text + " / " + c.Text
 	if !ok || n == nil || n.line != c {
-		a.below(policy.Text, c, verdict{fate: render.Unknown, why: "not a network-qos class of this switch"})
+		a.Whole(c, forms.Unknown("not a network-qos class of this switch"))
 		return
 	}
 	ports := a.pausers(n.pause, g)
 	if len(ports) > 0 {
-		a.add(policy.Text, c, represented(ports, qos.KindPFC.Attr()))
+		a.Say(c, forms.Sets(ports, qos.KindPFC.Attr()))
 	} else {
-		a.add(policy.Text, c, left("no port pauses by it"))
+		a.Say(c, forms.Left("no port pauses by it"))
 	}
-	_, lastMTU, _ := last(c, keyMTU)
-	for _, l := range c.Sub {
-		pause, isPause := cutWords(l.Text, keyPause)
-		_, isMTU := cutWords(l.Text, keyMTU)
-		switch {
-		case isComment(l.Text):
-		case isPause:
-			ps, _ := numbers(pause, qos.NumPriorities-1)
-			a.add(where, l, a.pauses(qos.Priorities(ps...), g))
-		case isMTU && l != lastMTU:
-			a.add(where, l, inert("a later line of the class overrides it"))
-		case isMTU:
-			a.add(where, l, a.classMTU(n, ports, name))
-		case isDefault(inClassNetwork, l.Text) || strings.HasPrefix(l.Text, "no "):
-			a.add(where, l, usual("it is so without the line"))
-		default:
-			a.add(where, l, verdict{fate: render.Unknown, why: notKnown})
+	grammar.InForce(inClassNetwork, c, func(l *Line, f forms.Found) {
+		switch f.Key {
+		case keyPause:
+			ps, _ := numbers(f.Rest, qos.NumPriorities-1)
+			a.Say(l, a.pauses(qos.Priorities(ps...), g))
+		case keyMTU:
+			a.Say(l, a.classMTU(n, ports))
 		}
-	}
+	})
 }
 
 // pausers returns the ports on which group g pauses a priority of the set.
@@ -176,102 +211,106 @@ func (a *accountant) pausers(set qos.PrioritySet, g int) (ports []string) {
 	return ports
 }
 
-// pauses returns the verdict of a line that pauses priorities in a group.
-func (a *accountant) pauses(set qos.PrioritySet, g int) verdict {
+// pauses returns the claim of a line that pauses priorities in a group.
+func (a *accountant) pauses(set qos.PrioritySet, g int) forms.Claim {
 	in := a.v.network.pauses()
 	for _, p := range set.List() {
 		if in[p] != g {
-			return inert("the class of qos-group %d pauses priority %d already", in[p], p)
+			return forms.Inert("the class of qos-group %d pauses priority %d already", in[p], p)
 		}
 	}
 	if ports := a.pausers(set, g); len(ports) > 0 {
-		return represented(ports, qos.KindPFC.Attr(), qos.KindMap.Table(qos.PFCToQueue))
+		return forms.Sets(ports, qos.KindPFC.Attr(), qos.KindMap.Table(qos.PFCToQueue))
 	}
 	return a.pausesNoPort()
 }
 
-// classMTU returns the verdict of the MTU of a class.
-func (a *accountant) classMTU(n *networkClass, ports []string, name string) verdict {
+// classMTU returns the claim of the MTU of a class that pauses on ports.
+func (a *accountant) classMTU(n *networkClass, ports []string) forms.Claim {
 	bounds := slices.DeleteFunc(slices.Clone(ports), func(p string) bool { return a.v.interfaceMTU(p) < n.mtu || a.dev.Ports[p].MTU.V != n.mtu })
 	switch {
 	case n.mtu == defaultMTU && len(bounds) == 0:
-		return usual("1500 bytes is the default MTU of a class")
+		return forms.Default("1500 bytes is the default MTU of a class")
 	case len(ports) == 0:
-		return left("an intent cannot express the MTU of a class that no port pauses")
+		return forms.Left("an intent cannot express the MTU of a class that no port pauses")
 	case len(bounds) == 0:
-		return left("no port that pauses takes a packet that is larger")
+		return forms.Left("no port that pauses takes a packet that is larger")
 	}
-	d := represented(bounds, qos.KindMTU.Attr())
+	d := forms.Sets(bounds, qos.KindMTU.Attr())
 	if slices.ContainsFunc(bounds, func(p string) bool { return a.v.interfaceMTU(p) > n.mtu }) {
-		d = d.failing("MTU-05")
+		d = d.Failing("MTU-05")
 	}
 	return d
 }
 
-// classQueuing accounts for a class of an output policy in force on ports.
-func (a *accountant) classQueuing(policy, c *Line, name string, ports []string) {
+// queueClass is a class of an output policy that is in force on ports.
+type queueClass struct {
+	a          *accountant
+	line       *Line
+	queue      int
+	sched, ecn forms.Claim
+	// inner is set for a queue between the lowest and the highest, strict if the queue is strict,
+	// lossless if a port pauses a priority of the queue.
+	inner, strict, lossless bool
+}
+
+// unshared is the claim of a line that gives a queue the share that it has without a line.
+var unshared = forms.Default("a queue without a line has no share of its own")
+
+// claimClassQueuing claims a class of an output policy that is in force on ports.
+func (a *accountant) claimClassQueuing(c *Line, name string, ports []string) {
 	q, ok := a.v.queue(typeQueuing, name)
-	where := policy.Text + " / " + c.Text
 	if !ok {
-		a.below(policy.Text, c, verdict{fate: render.Unknown, why: "not an output queue of this switch"})
+		a.Whole(c, forms.Unknown("not an output queue of this switch"))
 		return
 	}
-	_, _, strict := last(c, keyPriority)
-	sched, ecn := represented(ports, qos.KindScheduler.At(q)), represented(ports, qos.KindECN.At(q))
-	lossless := slices.ContainsFunc(ports, func(p string) bool {
-		return slices.ContainsFunc(a.dev.Ports[p].PFC.V.List(), func(n int) bool { return a.v.network.pauses()[n] == q })
-	})
-	idle := q > 0 && q < a.v.m.top() && !slices.ContainsFunc(c.Sub, func(l *Line) bool {
+	k := queueClass{a: a, line: c, queue: q, sched: forms.Sets(ports, qos.KindScheduler.At(q)), ecn: forms.Sets(ports, qos.KindECN.At(q))}
+	k.inner = q > 0 && q < a.v.m.top()
+	if k.inner && !slices.ContainsFunc(c.Sub, func(l *Line) bool {
 		return keyOf(inClassQueuing, l.Text) != keyBandwidth || !strings.HasSuffix(l.Text, " percent 0")
-	})
-	if idle {
-		for _, l := range c.Sub {
-			a.add(where, l, usual("a queue without a line has no share of its own"))
-		}
-		a.add(policy.Text, c, usual("a queue without a line has no share of its own"))
+	}) {
+		a.Whole(c, unshared)
 		return
 	}
-	a.add(policy.Text, c, represented(ports, qos.KindScheduler.At(q), qos.KindECN.At(q)))
-	for _, l := range c.Sub {
-		key := keyOf(inClassQueuing, l.Text)
-		rest, _ := cutWords(l.Text, key)
-		_, at, _ := last(c, key)
-		d := verdict{fate: render.Unknown, why: notKnown}
-		switch {
-		case isComment(l.Text):
-			continue
-		case strings.HasPrefix(l.Text, "no "):
-			d = usual("it is so without the line")
-		case key != "queue-limit" && at != l && key != keyWRED && slices.Contains([]string{keyBandwidth, keyPriority, keyShape}, key):
-			d = inert("a later line of the class overrides it: line %d", at.No)
-		case key == keyBandwidth && strict:
-			d = inert("the queue is strict")
-		case key == keyBandwidth && strings.HasSuffix(rest, "percent 0") && q > 0 && q < a.v.m.top():
-			d = usual("a queue without a line has no share of its own")
-		case key == keyBandwidth || key == keyShape:
-			d = sched
-		case key == keyPriority:
-			d = a.level(rest, q, sched)
-		case key == keyWRED && !wredOf(rest).Enabled:
-			if d.why = "it drops at random: it has no \"ecn\""; lossless {
-				d = d.failing("ECN-08")
-			}
-		case key == keyWRED || key == "afd":
-			d = ecn
-			if e := wredOf(rest); key == keyWRED && e.Other == "" && e.Min > e.Max && !strings.Contains(string(e.Unit), "/") {
-				d = d.failing("ECN-02")
-			}
+	_, _, k.strict = last(c, keyPriority)
+	k.lossless = a.some(ports, func(p *qos.Port) bool {
+		return slices.ContainsFunc(p.PFC.V.List(), func(n int) bool { return a.v.network.pauses()[n] == q })
+	})
+	a.Say(c, forms.Sets(ports, qos.KindScheduler.At(q), qos.KindECN.At(q)))
+	grammar.InForce(inClassQueuing, c, func(l *Line, f forms.Found) {
+		if claim := queueClaims[f.Key]; claim != nil {
+			a.Say(l, claim(&k, f.Rest))
 		}
-		a.add(where, l, d)
-	}
+	})
 }
 
-// level returns the verdict of a priority line. The model orders strict queues by their number.
-func (a *accountant) level(rest string, q int, d verdict) verdict {
-	text, ok := cutWords(rest, "level")
-	n, isNumber := lines.Number(text, 8)
-	if usual := a.v.m.top() - q + 1; ok && isNumber && n != usual {
-		return left("the queue is strict; an intent orders strict queues by number, which would be level %s", fmt.Sprint(usual))
+// queueClaims holds the claim function of each form of a class of an output policy, by key.
+var queueClaims = map[string]func(k *queueClass, rest string) forms.Claim{
+	keyBandwidth: func(k *queueClass, rest string) forms.Claim {
+		switch {
+		case k.strict:
+			return forms.Inert("the queue is strict")
+		case k.inner && strings.HasSuffix(rest, "percent 0"):
+			return unshared
+		}
+		return k.sched
+	},
+	keyShape:    func(k *queueClass, _ string) forms.Claim { return k.sched },
+	keyPriority: func(k *queueClass, rest string) forms.Claim { return level(rest, k.a.v.m.top()-k.queue+1, k.sched) },
+	keyWRED:     (*queueClass).wred,
+	keyAFD:      func(k *queueClass, _ string) forms.Claim { return k.ecn },
+}
+
+// wred returns the claim of a random-detect line.
+func (k *queueClass) wred(rest string) forms.Claim {
+	e := wredOf(rest)
+	switch {
+	case !e.Enabled && k.lossless:
+		return forms.Unknown("it drops at random: it has no \"ecn\"").Failing("ECN-08")
+	case !e.Enabled:
+		return forms.Unknown("it drops at random: it has no \"ecn\"")
+	case e.Other == "" && e.Min > e.Max && !strings.Contains(string(e.Unit), "/"):
+		return k.ecn.Failing("ECN-02")
 	}
-	return d
+	return k.ecn
 }

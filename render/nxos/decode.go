@@ -9,6 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/render/forms"
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
@@ -74,7 +75,7 @@ func (v *view) reportUnmodelledGlobals() {
 		word, rest, _ := strings.Cut(l.Text, " ")
 		switch {
 		case word == "priority-flow-control" && !belongs(inGlobal, l.Text):
-			v.noteTrafficRelevant("", l, "this tool does not know the line and leaves it")
+			v.noteTrafficRelevant("", l, "%s", forms.NotKnown)
 		case word == "hardware" && strings.HasPrefix(rest, "qos "):
 			v.noteTrafficRelevant("", l, "this tool cannot represent this line and leaves it")
 		}
@@ -87,7 +88,7 @@ func (v *view) reportUnmodelledGlobals() {
 	}
 	for _, l := range v.system.Sub {
 		if !belongs(inSystem, l.Text) && !isComment(l.Text) {
-			v.noteTrafficRelevant(systemHeader, l, "this tool does not know the line and leaves it")
+			v.noteTrafficRelevant(systemHeader, l, "%s", forms.NotKnown)
 		}
 	}
 }
@@ -370,33 +371,12 @@ func (v *view) blockOf(port string, at *Line) string {
 
 // oddity returns why the model cannot represent an interface line; "" if it can.
 func oddity(text string) string {
-	if strings.HasPrefix(text, "no ") {
+	switch f, ok := formOf(inInterface, text); {
+	case strings.HasPrefix(text, "no "):
 		return ""
+	case !ok || !f.Fits():
+		return forms.NotKnown
+	default:
+		return f.Why
 	}
-	key := keyOf(inInterface, text)
-	rest, _ := cutWords(text, key)
-	first, more, _ := strings.Cut(rest, " ")
-	switch key {
-	case keyMTU:
-		if _, ok := lines.Number(rest, 1<<16); ok {
-			return ""
-		}
-	case keyPFC:
-		if (first == "on" || first == "off" || first == "auto") && (more == "" || more == "send-tlv") {
-			return ""
-		}
-	case keyWatchdog:
-		if first == "on" || first == "off" {
-			return ""
-		}
-	case keyReceive, keySend:
-		if rest == "on" || rest == "off" {
-			return ""
-		}
-	case keyInput, keyOutput, keyQueuingInput:
-		if first != "" && (more == "" || more == "no-stats") {
-			return ""
-		}
-	}
-	return "this tool does not know the line and leaves it"
 }

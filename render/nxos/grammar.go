@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render/forms"
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
@@ -139,18 +141,6 @@ func classPlace(typ string) place {
 	return inOther
 }
 
-// statement describes a kind of line that this package knows.
-type statement struct {
-	// words are the first words of the line; they are its key.
-	words string
-	// many is set if several such lines may stand in one block, each with its own key.
-	many bool
-	// unset is the command that removes the line; "" means "no" and the line itself.
-	unset string
-	// absent is the line that means the same as no line.
-	absent string
-}
-
 // Keys that are used in more than one place in this package.
 const (
 	keyMTU          = "mtu"
@@ -177,6 +167,7 @@ const (
 	keyBandwidth    = "bandwidth"
 	keyPriority     = "priority"
 	keyShape        = "shape"
+	keyAFD          = "afd"
 	keyNonECN       = "random-detect non-ecn"
 	keyWRED         = "random-detect"
 	keyDescription  = "description"
@@ -187,91 +178,179 @@ const (
 	keyState        = "state enabled"
 )
 
-// grammar lists the statements of each place. Of two that begin alike, the longer comes first.
+// Attributes that a kind of line may change.
+var (
+	changesPause = []qos.Kind{qos.KindPFC, qos.KindMTU, qos.KindWatchdog, qos.KindHeadroom, qos.KindLossless, qos.KindMap}
+	changesInput = changesPause
+	changesQueue = []qos.Kind{qos.KindScheduler, qos.KindECN}
+	changesGroup = []qos.Kind{qos.KindHeadroom, qos.KindLossless}
+	changesAny   = slices.Concat(changesPause, changesQueue, []qos.Kind{qos.KindLAG, qos.KindAdminUp, qos.KindLinkPause})
+
+	changesMTU      = []qos.Kind{qos.KindMTU}
+	changesMap      = []qos.Kind{qos.KindMap}
+	changesPolling  = []qos.Kind{qos.KindWatchdog, qos.KindWatchdogPoll}
+	changesWatchdog = []qos.Kind{qos.KindWatchdog}
+	changesLink     = []qos.Kind{qos.KindLinkPause}
+	changesAdmin    = []qos.Kind{qos.KindAdminUp}
+)
+
+const (
+	noActionPlace = "this tool cannot represent this action and leaves it"
+	noMatchPlace  = "this tool cannot represent this match, so its packets are not known"
+	noLinePlace   = "this tool cannot represent this line"
+)
+
+// grammar lists the forms of each place. Of two keys that begin alike, the longer comes first.
 // Sources: Cisco Nexus 9000 Series NX-OS Command Reference 9.3(x); YangModels/yang
 // vendor/cisco/nx/9.3-2/Cisco-NX-OS-device.yang; batfish CiscoNxos_policy_map.g4 and
 // CiscoNxos_class_map.g4.
-var grammar = map[place][]statement{
-	inGlobal: {
-		{words: keyWatchdog, absent: keyWatchdog + " off"},
-		{words: keyInterval}, {words: keyMultiplier}, {words: keyRestore}, {words: keyFixed}, {words: keyOverride},
-	},
-	inClassMap: {{words: keyDSCP, many: true}, {words: keyCoS, many: true}, {words: keyPrecedence, many: true}, {words: keyDescription}, {words: "match", many: true}},
-	inPolicy:   {{words: keyDescription}, {words: "class", many: true}},
-	inClassQoS: {{words: keyGroup}, {words: "set", many: true}, {words: "police", many: true}, {words: "service-policy"}},
-	inClassNetwork: {
-		{words: keyMTU, unset: "no mtu", absent: "mtu 1500"},
-		{words: keyPause, many: true}, {words: "pause", many: true}, {words: "congestion-control"}, {words: "queue-limit"}, {words: "set", many: true},
-	},
-	inClassQueuing: {
-		{words: keyBandwidth}, {words: keyPriority}, {words: keyShape}, {words: keyNonECN}, {words: keyWRED},
-		{words: "queue-limit"}, {words: "afd"}, {words: "pause", many: true},
-	},
-	inSystem: {{words: keyNetwork}, {words: keyInput}, {words: keyOutput}, {words: keyQueuingInput}, {words: "service-policy", many: true}},
-	inInterface: {
-		{words: keyDescription},
-		{words: keyMTU, unset: "no mtu", absent: "mtu 1500"},
-		{words: keyPFC, absent: keyPFC + " auto"},
-		{words: keyWatchdog, absent: keyWatchdog + " off"},
-		{words: keyInput}, {words: keyOutput}, {words: keyQueuingInput}, {words: "service-policy", many: true},
-		{words: keyShutdown},
-		{words: keyReceive, unset: keyReceive + " off", absent: keyReceive + " off"},
-		{words: keySend, unset: keySend + " off", absent: keySend + " off"},
-		{words: keyChannel},
-		{words: "switchport", many: true}, {words: "ip address", many: true}, {words: "ipv6 address", many: true}, {words: "speed"},
-		{words: keyInherit}, {words: "lldp", many: true}, {words: "spanning-tree", many: true}, {words: "vrf member"}, {words: "priority-flow-control", many: true},
-	},
-}
+var grammar = forms.NewTable(slices.Concat(
+	standing([]place{inGlobal},
+		forms.Form{Key: keyWatchdog, Args: forms.Word("on", "off"), Absent: keyWatchdog + " off", Kinds: changesWatchdog},
+		forms.Form{Key: keyInterval, Args: forms.Number(1e6), Kinds: changesPolling},
+		forms.Form{Key: keyMultiplier, Args: forms.Number(1e6), Kinds: changesWatchdog},
+		forms.Form{Key: keyRestore, Args: forms.Number(1e6), Kinds: changesWatchdog},
+		forms.Form{Key: keyFixed, Args: forms.Word("0")},
+		forms.Form{Key: keyFixed, Why: "this tool cannot represent a fixed time after which a queue is restored"},
+		forms.Form{Key: keyOverride, Args: forms.Word("off"), Kinds: changesPause},
+	),
+	standing([]place{inClassMap},
+		forms.Form{Key: keyDSCP, Many: true, Kinds: changesInput},
+		forms.Form{Key: keyCoS, Many: true, Kinds: changesInput},
+		forms.Form{Key: keyPrecedence, Many: true, Kinds: changesInput},
+		forms.Form{Key: keyDescription},
+		forms.Form{Key: keyMatchGroup, Many: true, Why: noMatchPlace, Kinds: changesAny},
+		forms.Form{Key: "match", Many: true, Why: noMatchPlace, Kinds: changesInput},
+	),
+	standing([]place{inPolicy},
+		forms.Form{Key: keyDescription},
+		forms.Form{Key: "class", Many: true, Kinds: changesAny},
+	),
+	standing([]place{inClassQoS},
+		forms.Form{Key: keyGroup, Kinds: changesInput},
+		forms.Form{Key: keySetDSCP, Many: true, Kinds: changesMap},
+		forms.Form{Key: "set", Many: true, Why: noActionPlace, Kinds: changesMap},
+		forms.Form{Key: "police", Many: true, Why: noActionPlace},
+		forms.Form{Key: "service-policy", Why: noActionPlace},
+	),
+	standing([]place{inClassNetwork},
+		forms.Form{Key: keyMTU, Args: forms.Number(maxMTU), Unset: "no mtu", Absent: "mtu 1500", Kinds: changesMTU},
+		forms.Form{Key: keyPause, Many: true, Kinds: changesPause},
+		forms.Form{Key: "pause", Many: true, Why: noLinePlace},
+		forms.Form{Key: "congestion-control", Why: noLinePlace},
+		forms.Form{Key: "queue-limit", Why: noLinePlace},
+		forms.Form{Key: "set", Many: true, Why: noLinePlace},
+	),
+	standing([]place{inClassQueuing},
+		forms.Form{Key: keyBandwidth, Kinds: changesQueue},
+		forms.Form{Key: keyPriority, Kinds: changesQueue},
+		forms.Form{Key: keyShape, Kinds: changesQueue},
+		forms.Form{Key: keyNonECN, Why: "this tool cannot represent drops of traffic without ECN"},
+		forms.Form{Key: keyWRED, Kinds: changesQueue},
+		forms.Form{Key: "queue-limit", Why: "whether a queue that drops nothing obeys the limit is not documented", Open: true},
+		forms.Form{Key: keyAFD, Kinds: changesQueue},
+		forms.Form{Key: "pause", Many: true, Why: noLinePlace, Kinds: changesGroup},
+	),
+	standing([]place{inSystem},
+		forms.Form{Key: keyNetwork, Kinds: changesPause},
+		forms.Form{Key: keyInput, Kinds: changesInput},
+		forms.Form{Key: keyOutput, Kinds: changesQueue},
+		forms.Form{Key: keyQueuingInput, Kinds: changesGroup},
+		forms.Form{Key: "service-policy", Many: true},
+	),
+	standing([]place{inProfile},
+		forms.Form{Key: "state", Kinds: changesAny},
+		forms.Form{Key: "max-ports"},
+	),
+	standing([]place{inInterface, inProfile},
+		forms.Form{Key: keyDescription},
+		forms.Form{Key: keyMTU, Args: forms.Number(1 << 16), Unset: "no mtu", Absent: "mtu 1500", Kinds: changesMTU},
+		forms.Form{Key: keyPFC, Args: pfcMode, Absent: keyPFC + " auto", Kinds: changesPause},
+		forms.Form{Key: keyWatchdog, Args: func(text string) bool { return forms.Word("on", "off")(firstWord(text)) }, Absent: keyWatchdog + " off", Kinds: changesWatchdog},
+		forms.Form{Key: keyInput, Args: policyName, Kinds: changesInput},
+		forms.Form{Key: keyOutput, Args: policyName, Kinds: changesQueue},
+		forms.Form{Key: keyQueuingInput, Args: policyName, Kinds: changesGroup},
+		forms.Form{Key: "service-policy", Many: true, Why: forms.NotKnown},
+		forms.Form{Key: keyShutdown, Kinds: changesAdmin},
+		forms.Form{Key: keyReceive, Args: forms.Word("on", "off"), Unset: keyReceive + " off", Absent: keyReceive + " off", Kinds: changesLink},
+		forms.Form{Key: keySend, Args: forms.Word("on", "off"), Unset: keySend + " off", Absent: keySend + " off", Kinds: changesLink},
+		forms.Form{Key: keyChannel, Kinds: changesAny},
+		forms.Form{Key: "switchport", Many: true, Kinds: changesAdmin},
+		forms.Form{Key: "ip address", Many: true},
+		forms.Form{Key: "ipv6 address", Many: true},
+		forms.Form{Key: "speed"},
+		forms.Form{Key: keyInherit, Kinds: changesAny},
+		forms.Form{Key: "lldp", Many: true},
+		forms.Form{Key: "spanning-tree", Many: true},
+		forms.Form{Key: "vrf member"},
+		forms.Form{Key: "priority-flow-control", Many: true, Why: forms.NotKnown},
+	),
+))
 
-func init() {
-	grammar[inProfile] = append([]statement{{words: "state"}, {words: "max-ports"}}, grammar[inInterface]...)
-}
-
-// statementOf returns the statement that matches a line at a place.
-func statementOf(at place, text string) (statement, bool) {
-	text = strings.TrimPrefix(text, "no ")
-	for _, s := range grammar[at] {
-		if _, ok := cutWords(text, s.words); ok {
-			return s, true
-		}
+// standing puts forms into modes.
+func standing(modes []place, list ...forms.Form) []forms.Form {
+	for i := range list {
+		list[i].In = modes
 	}
-	return statement{}, false
+	return list
 }
 
-// belongs reports whether a line is known at a place.
-func belongs(at place, text string) bool {
-	_, ok := statementOf(at, text)
-	return ok
+// pfcMode reports whether this is a PFC mode: "on", "auto send-tlv".
+func pfcMode(text string) bool {
+	mode, more, _ := strings.Cut(text, " ")
+	return (mode == "on" || mode == "off" || mode == "auto") && (more == "" || more == "send-tlv")
+}
+
+// policyName reports whether this is the name of a policy, with the option that follows it.
+func policyName(text string) bool {
+	name, more, _ := strings.Cut(text, " ")
+	return name != "" && (more == "" || more == "no-stats")
 }
 
 // elsewhere holds the first words of lines of the top level that have nothing to do with QoS. Such
 // a line ends the blocks before it.
-var elsewhere = []string{"aaa", "banner", "boot", "callhome", "class-map", "cli", "clock", "control-plane", "copp", "errdisable", "evpn", "fabric", "feature", "feature-set", "flow", "hardware",
-	"hostname", "icam", "ip access-list", "ip arp", "ip domain-lookup", "ip domain-name", "ip name-server", "ip prefix-list", "ip route", "ipv6 access-list", "ipv6 route", "key", "line", "lldp", "logging", "mac",
-	"monitor", "ntp", "nv", "nxapi", "object-group", "policy-map", "priority-flow-control", "rmon", "role", "route-map", "router", "snmp-server", "spanning-tree", "ssh", "switchname", "system", "tacacs-server", "telemetry",
-	"track", "username", "vdc", "version", "vlan", "vpc", "vrf context"}
+var elsewhere = forms.NewTable(func() (out []forms.Form) {
+	for _, words := range []string{
+		"aaa", "banner", "boot", "callhome", "class-map", "cli", "clock", "control-plane", "copp", "errdisable", "evpn", "fabric", "feature", "feature-set", "flow", "hardware",
+		"hostname", "icam", "ip access-list", "ip arp", "ip domain-lookup", "ip domain-name", "ip name-server", "ip prefix-list", "ip route", "ipv6 access-list", "ipv6 route",
+		"key", "line", "lldp", "logging", "mac", "monitor", "ntp", "nv", "nxapi", "object-group", "policy-map", "priority-flow-control", "rmon", "role", "route-map", "router",
+		"snmp-server", "spanning-tree", "ssh", "switchname", "system", "tacacs-server", "telemetry", "track", "username", "vdc", "version", "vlan", "vpc", "vrf context",
+	} {
+		out = append(out, forms.Form{In: []forms.Mode{inGlobal}, Key: words})
+	}
+	return out
+}())
 
 // takes reports whether a line is known at a place.
 func takes(at place, text string) bool {
 	if belongs(at, text) {
 		return true
 	}
-	text = strings.TrimPrefix(text, "no ")
-	return at == inGlobal && slices.ContainsFunc(elsewhere, func(words string) bool { _, ok := cutWords(text, words); return ok })
+	_, ok := elsewhere.Find(at, text)
+	return ok
+}
+
+// formOf returns the form that describes a line at a place.
+func formOf(at place, text string) (forms.Found, bool) { return grammar.Find(at, text) }
+
+// belongs reports whether a line is known at a place.
+func belongs(at place, text string) bool {
+	_, ok := formOf(at, text)
+	return ok
 }
 
 // keyOf returns the key that a line at a place sets. An unknown line is its own key.
 func keyOf(at place, text string) string {
-	if s, ok := statementOf(at, text); ok && !s.many {
-		return s.words
+	if f, ok := formOf(at, text); ok {
+		return f.Sets()
 	}
 	return text
 }
 
 // unsetOf returns the command that removes a line.
 func unsetOf(at place, text string) string {
-	if s, ok := statementOf(at, text); ok && s.unset != "" {
-		return s.unset
+	if f, ok := formOf(at, text); ok && f.Unset != "" {
+		return f.Unset
 	}
 	if rest, ok := strings.CutPrefix(text, "no "); ok {
 		return rest
@@ -281,18 +360,12 @@ func unsetOf(at place, text string) string {
 
 // isDefault reports whether a line only states the default.
 func isDefault(at place, text string) bool {
-	s, ok := statementOf(at, text)
-	return ok && s.absent == text
+	f, ok := formOf(at, text)
+	return ok && f.Absent != "" && f.Absent == text
 }
 
 // cutWords removes leading words from a line.
-func cutWords(text, words string) (rest string, ok bool) {
-	rest, ok = strings.CutPrefix(text, words)
-	if !ok || rest != "" && rest[0] != ' ' {
-		return "", false
-	}
-	return strings.TrimLeft(rest, " "), true
-}
+func cutWords(text, words string) (rest string, ok bool) { return forms.CutWords(text, words) }
 
 // last returns the text after the key in the last line of a block that has the key. ok is false
 // if there is no such line or it is negated.

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/forms"
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
@@ -77,13 +77,5 @@ func (v *view) readGroups(name string, p *qos.Port) {
 	}
 }
 
-// pauseBuffer accounts for a queuing policy of the input direction and its classes.
-func (a *accountant) pauseBuffer(policy *Line) {
-	a.add("", policy, buffered)
-	for _, c := range policy.Sub {
-		a.below(policy.Text, c, buffered)
-	}
-}
-
-// buffered is the verdict of a line that sizes the buffer of a group.
-var buffered = verdict{fate: render.Left, why: "it sizes the buffer of a lossless qos-group, which the checks take; the intent has none, and no plan changes it"}
+// buffered is the claim of a line that sizes the buffer of a group.
+var buffered = forms.Left("it sizes the buffer of a lossless qos-group, which the checks take; the intent has none, and no plan changes it")

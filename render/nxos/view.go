@@ -38,6 +38,8 @@ type view struct {
 
 	unknown []Unknown
 	seen    map[Unknown]bool
+	// why holds the first reason why a line of the text is not understood.
+	why map[*Line]string
 }
 
 func newView(c *Config, m ClassModel) *view {
@@ -195,6 +197,12 @@ func (v *view) note(section string, l *Line, u Unknown) {
 	u.Section = section
 	if l != nil {
 		u.Line, u.Text = l.No, l.Text
+		if v.why == nil {
+			v.why = map[*Line]string{}
+		}
+		if v.why[l] == "" {
+			v.why[l] = u.Why
+		}
 	}
 	if !v.seen[u] {
 		v.seen[u] = true

@@ -1,0 +1,182 @@
+package forms
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/lines"
+)
+
+// Claim is the fate of a line and the reason for it.
+type Claim struct {
+	Fate render.Fate
+	Why  string
+	// Check is the ID of the check that the line fails whatever the intent says; "" for none.
+	Check string
+	// Ports lists the ports on which the line sets the attributes Attrs.
+	Ports []string
+	Attrs []qos.Attr
+}
+
+// Failing returns the claim of a line that fails a check whatever the intent says.
+func (c Claim) Failing(check string) Claim {
+	c.Check = check
+	return c
+}
+
+// Inert returns the claim of a line that does nothing.
+func Inert(format string, args ...any) Claim {
+	return Claim{Fate: render.Inert, Why: fmt.Sprintf(format, args...)}
+}
+
+// Default returns the claim of a line that states the default.
+func Default(format string, args ...any) Claim {
+	return Claim{Fate: render.Default, Why: fmt.Sprintf(format, args...)}
+}
+
+// Left returns the claim of a line that is left alone.
+func Left(format string, args ...any) Claim {
+	return Claim{Fate: render.Left, Why: fmt.Sprintf(format, args...)}
+}
+
+// Unknown returns the claim of a line that is not understood.
+func Unknown(format string, args ...any) Claim {
+	return Claim{Fate: render.Unknown, Why: fmt.Sprintf(format, args...)}
+}
+
+// Sets returns the claim of a line that sets attributes of ports.
+func Sets(ports []string, attrs ...qos.Attr) Claim {
+	return Claim{Fate: render.Represented, Ports: ports, Attrs: attrs}
+}
+
+// Ledger holds what the readers of a configuration claim of its lines.
+type Ledger struct {
+	Table *Table
+	// Top is the mode of lines outside blocks, and Opens tells which block a line opens.
+	Top   Mode
+	Opens func(section, line string) (id string, at Mode, ok bool)
+	// Comment reports whether a line says nothing to the switch.
+	Comment func(line string) bool
+	// Listed reports whether an account lists a line that nothing claims. block is the header of
+	// its section, and nil at the top level.
+	Listed func(block, line *lines.Line) bool
+
+	claims, whole map[*lines.Line]Claim
+	doubts        map[*lines.Line]string
+}
+
+// Say claims a line. Of several claims, the last counts.
+func (l *Ledger) Say(line *lines.Line, c Claim) {
+	if l.claims == nil {
+		l.claims = map[*lines.Line]Claim{}
+	}
+	l.claims[line] = c
+}
+
+// Whole claims a line and all lines below it that nothing else claims.
+func (l *Ledger) Whole(block *lines.Line, c Claim) {
+	if l.whole == nil {
+		l.whole = map[*lines.Line]Claim{}
+	}
+	l.whole[block] = c
+}
+
+// NotUnderstood gives the reason why a line is not understood. It replaces any claim, except that
+// the line does nothing.
+func (l *Ledger) NotUnderstood(line *lines.Line, why string) {
+	if l.doubts == nil {
+		l.doubts = map[*lines.Line]string{}
+	}
+	l.doubts[line] = why
+}
+
+// NotKnown is the reason for a line that no form describes.
+const NotKnown = "this tool does not know the line and leaves it"
+
+// Account returns the account of a configuration, in the order of the text. A line without a claim
+// gets the claim of its block. Without that, it is inert if a later line of the block overrides it,
+// the default if it states the default, and else not understood.
+func (l *Ledger) Account(c *lines.Config) []render.Line {
+	w := walk{Ledger: l}
+	w.block(&lines.Line{Sub: c.Lines}, nil, l.Top, "", nil)
+	// A block that the text opens twice has lines from both places.
+	ordered.Sort(w.out, func(a, b render.Line) int { return cmp.Compare(a.No, b.No) })
+	return w.out
+}
+
+type walk struct {
+	*Ledger
+	out []render.Line
+}
+
+// block accounts for the lines of a block in a mode. section is the header of the outermost block
+// that holds it; nil at the top level. where is its place for people, and inherited the claim of the
+// block.
+func (w *walk) block(b, section *lines.Line, at Mode, where string, inherited *Claim) {
+	var last map[string]*lines.Line
+	for _, line := range b.Sub {
+		if line.Text == "" || w.Comment(line.Text) {
+			continue
+		}
+		own := inherited
+		if c, ok := w.whole[line]; ok {
+			own = &c
+		}
+		c, claimed := w.claims[line]
+		switch {
+		case claimed:
+		case own != nil:
+			c, claimed = *own, true
+		case w.Listed(section, line):
+			if last == nil {
+				last = w.Table.Last(at, b)
+			}
+			c, claimed = w.derived(at, line, last), true
+		}
+		if why := w.doubts[line]; why != "" && (!claimed || c.Fate != render.Inert) {
+			c, claimed = Claim{Fate: render.Unknown, Why: why, Check: c.Check}, true
+		}
+		if claimed {
+			w.out = append(w.out, render.Line{No: line.No, Where: where, Text: line.Text, Fate: c.Fate, Why: c.Why, Check: c.Check, Ports: c.Ports, Attrs: c.Attrs})
+		}
+		if len(line.Sub) == 0 {
+			continue
+		}
+		header, below := "", line.Text
+		if section != nil {
+			header, below = b.Text, where+" / "+line.Text
+		}
+		_, inner, ok := w.Opens(header, line.Text)
+		if !ok {
+			inner = none
+		}
+		under := section
+		if under == nil {
+			under = line
+		}
+		w.block(line, under, inner, below, own)
+	}
+}
+
+// none is the mode of lines below a line that opens no block.
+const none = ^Mode(0)
+
+// derived returns the claim that follows from the form of a line and from the other lines of its
+// block, of which last holds the last one for each key.
+func (w *walk) derived(at Mode, line *lines.Line, last map[string]*lines.Line) Claim {
+	f, ok := w.Table.Find(at, line.Text)
+	switch {
+	case !ok:
+		return Unknown(NotKnown)
+	case last[f.Sets()] != line:
+		return Inert("a later line overrides it: line %d", last[f.Sets()].No)
+	case f.Usual():
+		return Default("it is so without the line")
+	case f.Fits() && f.Why != "":
+		return Unknown("%s", f.Why)
+	}
+	return Unknown(NotKnown)
+}

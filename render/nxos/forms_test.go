@@ -1,0 +1,79 @@
+package nxos
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render/forms"
+)
+
+// Without a line, only the attributes change that its form names.
+func TestFormsNameWhatTheyChange(t *testing.T) {
+	tried := 0
+	for file, text := range published(t) {
+		c := parse(t, text)
+		m, _ := ModelOf(text)
+		whole := deviceOf(c, m)
+		without := func(at place, block *Line) {
+			for i, l := range block.Sub {
+				f, ok := grammar.Find(at, l.Text)
+				if !ok {
+					continue
+				}
+				tried++
+				all := block.Sub
+				block.Sub = slices.Delete(slices.Clone(all), i, i+1)
+				for _, change := range qos.Diff(deviceOf(c, m), whole) {
+					if !slices.Contains(f.Kinds, change.Field.Kind) {
+						t.Errorf("%s, line %d (%s): %s", file, l.No, l.Text, change.Field)
+					}
+				}
+				block.Sub = all
+			}
+		}
+		for _, l := range c.Lines {
+			h, ok := headOf(l.Text)
+			if !ok {
+				continue
+			}
+			without(h.at, l)
+			if h.at == inPolicy {
+				for _, class := range classes(l) {
+					without(classPlace(h.typ), class)
+				}
+			}
+		}
+	}
+	if tried < 3000 {
+		t.Errorf("only %d lines were left out", tried)
+	}
+}
+
+// A line whose key is known and whose arguments are not is in force, but not understood.
+func TestFormsTakeTheirArguments(t *testing.T) {
+	for text, fits := range map[string]bool{
+		"mtu 9216": true, "mtu 9216 bytes": false, "mtu jumbo": false, "no mtu": true,
+		keyPFC + " on": true, keyPFC + " auto send-tlv": true, keyPFC + " enabled": false,
+		keyReceive + " on": true, keyReceive + " desired": false,
+		keyInput + " P no-stats": true, keyInput + " P Q": false, keyInput: false,
+	} {
+		f, ok := grammar.Find(inInterface, text)
+		if !ok || f.Fits() != fits {
+			t.Errorf("%s: found %v, arguments understood: %v", text, ok, f.Fits())
+		}
+	}
+	if f, ok := grammar.Find(inGlobal, keyFixed+" 3"); !ok || f.Why == "" || f.Args != nil {
+		t.Errorf("the second form of a key is not found: %+v", f)
+	}
+	if _, ok := grammar.Find(inGlobal, "mtu 9216"); ok {
+		t.Error("a line of an interface is found at the top level")
+	}
+	var held []string
+	grammar.InForce(inInterface, &Line{Sub: []*Line{{Text: "mtu 9000"}, {Text: "mtu 9216"}, {Text: keyPFC + " on"}, {Text: "no " + keyPFC}, {Text: "shutdown"}}}, func(l *Line, _ forms.Found) {
+		held = append(held, l.Text)
+	})
+	if !slices.Equal(held, []string{"mtu 9216", "shutdown"}) {
+		t.Errorf("in force: %q", held)
+	}
+}
