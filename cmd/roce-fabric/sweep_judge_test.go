@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
 // longestRun limits the virtual time of a command at normal speed, slowestRun that of a command
@@ -132,6 +134,12 @@ func (s *session) judgeDevice(i int, state string) {
 	case "applied":
 		want = []string{"after"}
 	case "unchanged":
+		if s.halfDone[i] && s.Command != "rollback" {
+			// The rollback may have left settings that the intent says nothing about, such as ECN
+			// on a queue of no class.
+			s.after[i] = append(s.after[i], s.end[i])
+			return
+		}
 		want = []string{"after"}
 		if s.Command == "rollback" {
 			want = []string{"before", "factory", "after"}
@@ -192,9 +200,12 @@ func (w *world) one(d deed) []*session {
 		}
 		s.judge()
 		w.tally.states[s.fingerprint()] = true
-		if s.Command == "rollback" {
-			for i, name := range w.way.names {
-				w.halfDone[i] = s.rep.devices[name] == "partial" || w.halfDone[i] && s.rep.devices[name] != "restored"
+		for i, name := range w.way.names {
+			switch state := s.rep.devices[name]; {
+			case state == "partial" && s.Command == "rollback":
+				w.halfDone[i] = true
+			case slices.Contains([]string{"applied", "unchanged", "unsaved", "restored", "reverted"}, state):
+				w.halfDone[i] = false
 			}
 		}
 	}
@@ -249,6 +260,9 @@ func (w *world) end() {
 		}
 		for _, b := range w.boxes {
 			b.expire()
+		}
+		if s.rep.held() { // by a run that lost the answer to its request for the lock
+			wait(store.TTL + time.Second)
 		}
 	}
 	for i, name := range w.way.names {
