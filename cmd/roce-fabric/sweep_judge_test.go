@@ -131,12 +131,10 @@ func (s *session) judgeDevice(i int, state string) {
 	}
 	var want []string
 	switch state {
-	case "applied":
-		want = []string{"after"}
-	case "unchanged":
+	case "applied", "unchanged":
 		if s.halfDone[i] && s.Command != "rollback" {
 			// The rollback may have left settings that the intent says nothing about, such as ECN
-			// on a queue of no class.
+			// on a queue of no class. A plan in the end says whether the others are as intended.
 			s.after[i] = append(s.after[i], s.end[i])
 			return
 		}
@@ -196,6 +194,9 @@ func (w *world) one(d deed) []*session {
 		w.follow(s)
 		if s.rep == nil {
 			w.killed = true
+			for i := range w.boxes {
+				w.halfDone[i] = w.halfDone[i] || s.Command == "rollback" && w.look(i).state != s.start[i].state
+			}
 			continue
 		}
 		s.judge()
