@@ -28,6 +28,8 @@ type mend struct {
 	By    string `json:"by"`             // the way it was found, an entry of finders
 	Test  string `json:"test"`           // the test that detects it, such as "fleet.TestResume" or "drivers/sonic.TestSave/direct"
 	Args  string `json:"args,omitempty"` // further arguments of the test, such as -sweep.seed=7
+	// Story is a story of TestFaultSweep that detects it as well, as -sweep.story takes it.
+	Story string `json:"story,omitempty"`
 	// Undo reintroduces the fault.
 	Undo []edit `json:"undo,omitempty"`
 	// Proven is the last commit at which the test failed with the fault reintroduced.
@@ -76,6 +78,25 @@ func mends(t *testing.T) []*mend {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// theSweep is the test that tells stories.
+const theSweep = "cmd/roce-fabric.TestFaultSweep"
+
+// told returns the fault with the sweep's story as the test that detects it.
+func (m *mend) told() *mend {
+	by := *m
+	by.Test, by.Args = theSweep, ""
+	return &by
+}
+
+// args returns the arguments of the test.
+func (m *mend) args() []string {
+	args := strings.Fields(m.Args)
+	if m.Test == theSweep {
+		args = append(args, "-sweep.story="+m.Story)
+	}
+	return args
 }
 
 // place returns the package and the test function.
@@ -134,18 +155,21 @@ func TestReliability(t *testing.T) {
 
 func kindTable(all []*mend) string {
 	var b strings.Builder
-	b.WriteString("\n| kind | means | faults | proven |\n|---|---|---|---|\n")
+	b.WriteString("\n| kind | means | faults | proven | found by a story as well |\n|---|---|---|---|---|\n")
 	for _, k := range mendKinds {
-		n, proven := 0, 0
+		n, proven, stories := 0, 0, 0
 		for _, m := range all {
 			if m.Kind == k[0] {
 				n++
 				if m.Proven != "" {
 					proven++
 				}
+				if m.Story != "" {
+					stories++
+				}
 			}
 		}
-		fmt.Fprintf(&b, "| %s | %s | %d | %d |\n", k[0], k[1], n, proven)
+		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d |\n", k[0], k[1], n, proven, stories)
 	}
 	return b.String() + "\n"
 }
@@ -156,11 +180,11 @@ func faultTable(all []*mend) string {
 	for _, m := range slices.SortedStableFunc(slices.Values(all), func(a, b *mend) int {
 		return cmp.Compare(kindIndex(a.Kind), kindIndex(b.Kind))
 	}) {
-		test := m.Test
-		if m.Args != "" {
-			test += " " + m.Args
+		test := "`" + strings.TrimSpace(m.Test+" "+m.Args) + "`"
+		if m.Story != "" {
+			test += " and a story of the sweep"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | `%s` | %s |\n", strings.ReplaceAll(m.Fault, "|", `\|`), m.Kind, m.By, test, cmp.Or(m.Proven, "-"))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", strings.ReplaceAll(m.Fault, "|", `\|`), m.Kind, m.By, test, cmp.Or(m.Proven, "-"))
 	}
 	return b.String() + "\n"
 }
@@ -193,9 +217,15 @@ func TestUndoneMendsAreFound(t *testing.T) {
 			}
 			t.Run(m.Test, func(t *testing.T) {
 				t.Parallel()
-				found, out := bench.found(t, i)
+				found, out := bench.found(t, i, m)
 				if !found {
 					t.Errorf("undone, and not found: %s\n%s", m.Fault, out)
+				}
+				if m.Story != "" {
+					if seen, out := bench.found(t, i, m.told()); !seen {
+						found = false
+						t.Errorf("undone, and not found by the sweep: %s\n%s", m.Fault, out)
+					}
 				}
 				mu.Lock()
 				defer mu.Unlock()
@@ -239,7 +269,7 @@ func (m *mend) found(t *testing.T) (bool, string) {
 	}
 	pkg, name := m.place()
 	args := []string{"test", "-vet=off", "-count=1", "-failfast", "-timeout=5m", "-overlay", file, "-run", pattern(name), "./" + pkg}
-	cmd := exec.Command("go", append(args, strings.Fields(m.Args)...)...)
+	cmd := exec.Command("go", append(args, m.args()...)...)
 	cmd.Dir = ".."
 	cmd.Env = testEnvironment()
 	out, err := cmd.CombinedOutput()

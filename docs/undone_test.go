@@ -292,10 +292,9 @@ func newBench(t *testing.T, all []*mend) *bench {
 
 // program returns the test program of a fault's package with all faults; "" if the fault is not
 // part of it.
-func (b *bench) program(t *testing.T, mend int) string {
+func (b *bench) program(t *testing.T, mend int, pkg string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	pkg, _ := b.all[mend].place()
 	for b.s.alone[mend] == nil {
 		if program, ok := b.programs[pkg]; ok {
 			return program
@@ -320,17 +319,18 @@ func (b *bench) program(t *testing.T, mend int) string {
 
 // found reports whether the test of a fault fails with the fault and passes without it. out is
 // the test's output.
-func (b *bench) found(t *testing.T, mend int) (found bool, out string) {
-	m := b.all[mend]
-	program := b.program(t, mend)
+func (b *bench) found(t *testing.T, mend int, m *mend) (found bool, out string) {
+	pkg, _ := m.place()
+	program := b.program(t, mend, pkg)
 	if program == "" {
 		return m.found(t)
 	}
+	key := fmt.Sprint(m.Test, m.args())
 	b.mu.Lock()
-	passes := b.passes[m.Test+" "+m.Args]
+	passes := b.passes[key]
 	if passes == nil {
 		passes = sync.OnceValue(func() bool { failed, _ := run(program, m, ""); return !failed })
-		b.passes[m.Test+" "+m.Args] = passes
+		b.passes[key] = passes
 	}
 	b.mu.Unlock()
 	if !passes() {
@@ -343,7 +343,7 @@ func (b *bench) found(t *testing.T, mend int) (found bool, out string) {
 // the test itself failed: a program that does not start or finish proves nothing.
 func run(program string, m *mend, undone string) (failed bool, out string) {
 	pkg, name := m.place()
-	args := append([]string{"-test.count=1", "-test.failfast", "-test.timeout=2m", "-test.run", pattern(name)}, strings.Fields(m.Args)...)
+	args := append([]string{"-test.count=1", "-test.failfast", "-test.timeout=2m", "-test.run", pattern(name)}, m.args()...)
 	cmd := exec.Command(program, args...)
 	cmd.Dir = filepath.Join("..", pkg)
 	cmd.Env = append(testEnvironment(), undoneVariable+"="+undone)

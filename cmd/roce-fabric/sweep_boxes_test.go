@@ -171,10 +171,8 @@ func (b hostBox) restart() error {
 
 func (b hostBox) clear()  { b.Faults().Clear() }
 func (b hostBox) expire() {}
-func (b hostBox) arm(f fault, odd bool) {
+func (b hostBox) arm(f fault, _ bool) {
 	switch {
-	case f == refusal && odd:
-		b.Kernel().SetFaults(localtest.Faults{NotRoot: true})
 	case f == refusal:
 		b.Faults().NoRoot(true)
 	case f == falseFailure:

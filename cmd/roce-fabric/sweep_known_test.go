@@ -23,6 +23,14 @@ var knownStories = []struct{ what, story string }{
 		"a rollback to a state that was not saved, on a switch that cannot be saved",
 		`{"way":"eos gnmi","pair":2,"deeds":[{"command":"apply"},{"command":"rollback"}],"last":"apply"}`,
 	},
+	{
+		"the revert of an apply to a switch that a rollback left in part",
+		`{"way":"eos gnmi","pair":12,"deeds":[{"command":"rollback","strikes":[{"fault":"refused line","device":0,"at":17,"variant":4}]},{"command":"apply","strikes":[{"fault":"reset","device":0,"at":76,"variant":1}]}],"last":"rollback"}`,
+	},
+	{
+		"a rollback on a switch that cannot be saved, of what someone else saved",
+		`{"way":"eos gnmi","pair":12,"deeds":[{"command":"apply"},{"command":"rollback","strikes":[{"fault":"full disk","device":1,"at":43,"variant":0},{"fault":"refused line","device":0,"at":17,"variant":4}]},{"command":"apply","strikes":[{"fault":"reset","device":0,"at":76,"variant":1},{"fault":"restart after a save","device":1,"at":38,"variant":3}]}],"last":"rollback"}`,
+	},
 }
 
 func TestKnownStories(t *testing.T) {

@@ -324,13 +324,7 @@ func (l *leasedLock) Create(ctx context.Context, run string) (store.Journal, err
 	if err != nil {
 		return nil, err
 	}
-	j := &leasedJournal{l: l, id: store.Next(ids, run)}
-	return j, l.write(ctx, func() {
-		if !slices.Contains(l.k.ids, j.id) {
-			l.k.ids = append(l.k.ids, j.id)
-			l.k.journals[j.id.String()] = [][]byte{}
-		}
-	})
+	return &leasedJournal{l: l, id: store.Next(ids, run)}, nil
 }
 
 func (l *leasedLock) Release() (err error) {
@@ -361,6 +355,9 @@ func (j *leasedJournal) Append(ctx context.Context, record []byte) error {
 	defer j.mu.Unlock()
 	record = bytes.Clone(record)
 	err := j.l.write(ctx, func() {
+		if !slices.Contains(j.l.k.ids, j.id) {
+			j.l.k.ids = append(j.l.k.ids, j.id)
+		}
 		all := j.l.k.journals[j.id.String()]
 		j.l.k.journals[j.id.String()] = append(all[:j.n:j.n], record) // replaces a record left by an earlier attempt
 	})

@@ -32,7 +32,7 @@ const (
 // times. A kill needs no separate process: from that moment on, nothing that the run does
 // reaches the devices or the state folder of the story.
 var sweepFaults = []fault{sigkill, sigkill, sigkill, connectionReset, connectionReset, halfOpen, halfOpen, slowBytes,
-	ctrlC, ctrlC, restart, savedRestart, refusal, falseFailure, falseSuccess, diskFull}
+	ctrlC, ctrlC, restart, savedRestart, refusal, refusal, falseFailure, falseFailure, falseSuccess, falseSuccess, falseSuccess, diskFull}
 
 // kind is a way in which the tool accesses devices.
 type kind struct {

@@ -48,6 +48,7 @@ type world struct {
 	// that, because a rollback undoes one of them at a time.
 	complete, separate bool
 	killed             bool
+	halfDone           [2]bool // devices that a rollback left in part
 	args               []string
 
 	mu    sync.Mutex // guards what both operators record
@@ -138,6 +139,9 @@ func newWorld(t *testing.T, s story) *world {
 	must(errors.Join(err, os.WriteFile(w.lab.Path(), file, 0o600)))
 	for i, name := range w.way.names {
 		w.boxes[i] = boxOfLab(w.lab, name)
+		if c, ok := w.boxes[i].(cumulusBox); ok && s.Pair%2 == 1 { // else each apply saves
+			must(c.Configure("nv set system config auto-save state disabled"))
+		}
 		w.boxes[i].mark()
 		w.factory[i] = w.boxes[i].state()
 	}
@@ -337,7 +341,7 @@ func (s *session) strike(k strike, p memnet.Piece) memnet.Fate {
 		return memnet.Fate{Pass: part, Cut: true}
 	case connectionReset:
 		if odd {
-			s.cut[i] = time.Now().Add(time.Second)
+			s.cut[i] = time.Now().Add([]time.Duration{time.Second, 20 * time.Second, 4 * time.Minute}[k.Variant/2%3])
 		}
 		return memnet.Fate{Pass: part, Cut: true}
 	case halfOpen:

@@ -77,7 +77,8 @@ func TestNextRunRemovesWhatACutOffRunLeft(t *testing.T) {
 	for _, way := range leftoverWays {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
-			n, _ := way.cutOff(way.box(t), 0)
+			var n int
+			synctest.Test(t, func(t *testing.T) { n, _ = way.cutOff(way.box(t), 0) })
 			points := min(n, sharedtest.Sized(4, n))
 			if points == 0 {
 				t.Fatal("there is never anything to leave")
@@ -86,25 +87,27 @@ func TestNextRunRemovesWhatACutOffRunLeft(t *testing.T) {
 				at := 1 + i*n/points
 				t.Run(fmt.Sprint(at), func(t *testing.T) {
 					t.Parallel()
-					b := way.box(t)
-					theirs := b.litter()
-					_, tok := way.cutOff(b, at)
-					if len(b.Files()) < len(theirs)+3 { // an old upload and an old checkpoint, and a current one
-						t.Fatalf("the run is not cut off, or leaves nothing: %q", b.Files())
-					}
-					d := b.open()
-					d.Inherit([]string{firstRun})
-					d.Resume(drivers.Leftover{Run: firstRun})
-					next := b.onward
-					if i%2 > 0 {
-						next = func(d *driver) error { return d.Revert(t.Context(), tok) }
-					}
-					if err := next(d); err != nil {
-						t.Fatal(err)
-					}
-					if files := b.Files(); !slices.Equal(files, theirs) {
-						t.Errorf("in the end:\n%q, want\n%q", files, theirs)
-					}
+					synctest.Test(t, func(t *testing.T) {
+						b := way.box(t)
+						theirs := b.litter()
+						_, tok := way.cutOff(b, at)
+						if len(b.Files()) < len(theirs)+3 { // an old upload and an old checkpoint, and a current one
+							t.Fatalf("the run is not cut off, or leaves nothing: %q", b.Files())
+						}
+						d := b.open()
+						d.Inherit([]string{firstRun})
+						d.Resume(drivers.Leftover{Run: firstRun})
+						next := b.onward
+						if i%2 > 0 {
+							next = func(d *driver) error { return d.Revert(t.Context(), tok) }
+						}
+						if err := next(d); err != nil {
+							t.Fatal(err)
+						}
+						if files := b.Files(); !slices.Equal(files, theirs) {
+							t.Errorf("in the end:\n%q, want\n%q", files, theirs)
+						}
+					})
 				})
 			}
 		})

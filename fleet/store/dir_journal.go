@@ -3,6 +3,7 @@ package store
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -112,8 +113,6 @@ func readLine(r *bufio.Reader, buf []byte) (_ []byte, n int64, err error) {
 	}
 }
 
-// Create creates the journal's file. It syncs the folder too, because otherwise a power
-// failure might lose the whole journal.
 func (l *dirLock) Create(ctx context.Context, run string) (_ Journal, err error) {
 	if err := CheckRun(run); err != nil {
 		return nil, err
@@ -125,18 +124,7 @@ func (l *dirLock) Create(ctx context.Context, run string) (_ Journal, err error)
 	if err != nil {
 		return nil, err
 	}
-	j := &dirJournal{l: l, id: Next(ids, run), sum: sha256.New()}
-	if j.f, err = ownfile.Open(l.d.Place(j.id), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600); err != nil {
-		return nil, err
-	}
-	folder, err := os.Open(l.d.path)
-	if err == nil {
-		err = errors.Join(folder.Sync(), folder.Close())
-	}
-	if err != nil {
-		return nil, errors.Join(err, j.f.Close())
-	}
-	return j, nil
+	return &dirJournal{l: l, id: Next(ids, run), sum: sha256.New()}, nil
 }
 
 // dirJournal is a file with one record per line.
@@ -145,7 +133,7 @@ type dirJournal struct {
 	id ID
 
 	mu   sync.Mutex
-	f    *os.File
+	f    *os.File    // nil before the first record
 	size int64       // total size of the complete records
 	sum  hash.Hash   // hash of the complete records
 	last fs.FileInfo // the file's info after the last record; nil before the first
@@ -166,20 +154,12 @@ func (j *dirJournal) Append(ctx context.Context, record []byte) error {
 	if err := j.l.check(ctx); err != nil {
 		return err
 	}
-	if err := j.unchanged(); err != nil {
-		j.bad = err
-		return err
-	}
 	line := slices.Concat(record, []byte("\n"))
-	if _, err := j.f.WriteAt(line, j.size); err != nil {
-		// On a full disk a part of the line may have been written. The next record must
-		// not follow it.
-		j.bad, j.last = j.f.Truncate(j.size), nil
-		return errors.Join(err, j.bad)
+	write := j.write
+	if j.f == nil {
+		write = j.begin
 	}
-	if err := j.f.Sync(); err != nil {
-		// The file's content is unknown after a failed sync, and a second sync may hide that.
-		j.bad = err
+	if err := write(line); err != nil {
 		return err
 	}
 	j.size += int64(len(line))
@@ -188,12 +168,74 @@ func (j *dirJournal) Append(ctx context.Context, record []byte) error {
 	return nil
 }
 
+// begin creates the journal's file with its first line. Until that is durable the file has another
+// name: a journal without its first record is one that someone has emptied.
+func (j *dirJournal) begin(line []byte) error {
+	place := j.l.d.Place(j.id)
+	if _, err := os.Lstat(place); !errors.Is(err, fs.ErrNotExist) {
+		return cmp.Or(err, fmt.Errorf("%s: %w", place, fs.ErrExist))
+	}
+	f, err := ownfile.Open(filepath.Join(j.l.d.path, newJournal), os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(line)
+	if err = cmp.Or(err, f.Sync()); err == nil {
+		err = os.Rename(f.Name(), place)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", place, err), f.Close(), os.Remove(f.Name()))
+	}
+	if j.f, err = ownfile.Open(place, os.O_RDWR, 0); err == nil && !same(f, j.f) {
+		err = fmt.Errorf("%s: %w", place, ErrChanged)
+	}
+	if j.bad = errors.Join(err, f.Close()); j.bad != nil {
+		return j.bad
+	}
+	// Without this a power failure might lose the whole journal.
+	folder, err := os.Open(j.l.d.path)
+	if err == nil {
+		err = errors.Join(folder.Sync(), folder.Close())
+	}
+	j.bad = err
+	return err
+}
+
+// same reports whether two open files are one.
+func same(a, b *os.File) bool {
+	x, err := a.Stat()
+	y, berr := b.Stat()
+	return err == nil && berr == nil && os.SameFile(x, y)
+}
+
+// newJournal is the name of a journal's file before it has its first record. Only the holder of the
+// lock uses it.
+const newJournal = "new-journal"
+
+// write adds a line to the journal's file.
+func (j *dirJournal) write(line []byte) error {
+	if err := j.unchanged(); err != nil {
+		j.bad = err
+		return err
+	}
+	if _, err := j.f.WriteAt(line, j.size); err != nil {
+		// On a full disk a part of the line may have been written. The next record must
+		// not follow it.
+		j.bad, j.last = j.f.Truncate(j.size), nil
+		return errors.Join(err, j.bad)
+	}
+	// The file's content is unknown after a failed sync, and a second sync may hide that.
+	j.bad = j.f.Sync()
+	return j.bad
+}
+
 // unchanged returns an error unless the journal's file holds exactly what this process
 // wrote. It reads the file only if its modification time has changed.
 func (j *dirJournal) unchanged() error {
-	now, err := os.Lstat(j.f.Name())
+	place := j.l.d.Place(j.id)
+	now, err := os.Lstat(place)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %w", j.f.Name(), ErrChanged)
+		return fmt.Errorf("%s: %w", place, ErrChanged)
 	}
 	if err != nil {
 		return err
@@ -203,7 +245,7 @@ func (j *dirJournal) unchanged() error {
 		return err
 	}
 	if !os.SameFile(now, open) || open.Size() != j.size {
-		return fmt.Errorf("%s: %w", j.f.Name(), ErrChanged)
+		return fmt.Errorf("%s: %w", place, ErrChanged)
 	}
 	if j.last != nil && open.ModTime().Equal(j.last.ModTime()) {
 		return nil
@@ -213,7 +255,7 @@ func (j *dirJournal) unchanged() error {
 		return fmt.Errorf("read the journal: %w", err)
 	}
 	if !bytes.Equal(held.Sum(nil), j.sum.Sum(nil)) {
-		return fmt.Errorf("%s: %w", j.f.Name(), ErrChanged)
+		return fmt.Errorf("%s: %w", place, ErrChanged)
 	}
 	return nil
 }
@@ -225,5 +267,8 @@ func (j *dirJournal) Close() error {
 		return nil
 	}
 	j.bad = fmt.Errorf("%s: %w", j.l.d.Place(j.id), os.ErrClosed)
+	if j.f == nil {
+		return nil
+	}
 	return j.f.Close()
 }

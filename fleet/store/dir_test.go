@@ -153,7 +153,11 @@ func TestJournalsWithoutNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Release()
-	if _, err := l.Create(t.Context(), "20200101-000000000-0000"); err != nil {
+	j, err := l.Create(t.Context(), "20200101-000000000-0000")
+	if err == nil {
+		err = errors.Join(j.Append(t.Context(), []byte("{}")), j.Close())
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	ids, err := s.Journals(t.Context())

@@ -55,15 +55,14 @@ func (l *etcdLock) Create(ctx context.Context, run string) (Journal, error) {
 	if err := CheckRun(run); err != nil {
 		return nil, err
 	}
+	if err := l.Err(); err != nil {
+		return nil, err
+	}
 	ids, err := l.e.Journals(ctx)
 	if err != nil {
 		return nil, err
 	}
-	j := &etcdJournal{l: l, id: Next(ids, run)}
-	head := l.e.put("journals/"+j.id.String(), l.owner)
-	rev, err := l.commit(ctx, "", created{}, head)
-	j.wrote(string(head.KeyBytes()), rev)
-	return j, err
+	return &etcdJournal{l: l, id: Next(ids, run)}, nil
 }
 
 func (e *etcd) Records(ctx context.Context, id ID, from int64) iter.Seq2[Record, error] {
@@ -202,7 +201,8 @@ func (j *etcdJournal) Append(ctx context.Context, record []byte) error {
 	return err
 }
 
-// write creates the keys of a record, after it has deleted the keys of a failed attempt.
+// write creates the keys of a record, after it has deleted the keys of a failed attempt. The journal's
+// own key follows those of the first record.
 func (j *etcdJournal) write(ctx context.Context, record []byte) error {
 	place := j.l.e.root + records(j.id)
 	fresh := fmt.Sprintf("%s%010d.", place, j.n)
@@ -225,6 +225,15 @@ func (j *etcdJournal) write(ctx context.Context, record []byte) error {
 			return err
 		}
 		j.wrote(key, rev)
+	}
+	if j.n == 0 {
+		head := j.l.e.put("journals/"+j.id.String(), j.l.owner)
+		rev, err := j.l.commit(ctx, string(head.KeyBytes()), j.last, head)
+		if err != nil {
+			j.dirty = true
+			return err
+		}
+		j.wrote(string(head.KeyBytes()), rev)
 	}
 	j.dirty = false
 	return nil

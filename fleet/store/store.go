@@ -56,7 +56,8 @@ type Lock interface {
 	// with the reason as its cause, as [fence.With] does. The caller must call the
 	// returned function when done.
 	Guard(ctx context.Context) (context.Context, context.CancelFunc)
-	// Create starts the journal of a run under the next free number.
+	// Create starts the journal of a run under the next free number. It is in the store once
+	// it has its first record, and never without one.
 	Create(ctx context.Context, run string) (Journal, error)
 	// Release releases the lock. It may be called more than once.
 	Release() error

@@ -128,8 +128,7 @@ func (l *lock) Create(ctx context.Context, run string) (store.Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &journal{l: l, id: store.Next(ids, run)}
-	return j, j.begin(ctx)
+	return &journal{l: l, id: store.Next(ids, run)}, nil
 }
 
 // row returns, in order, the names of a journal's Secrets with records from number from on; the
@@ -272,7 +271,7 @@ type journal struct {
 	mu     sync.Mutex
 	n      int64          // number of the next record
 	nth    int            // number of the last Secret in the row
-	row    *corev1.Secret // last Secret, as last seen
+	row    *corev1.Secret // last Secret, as last seen; nil before the first record
 	size   int            // size of its data
 	dirty  bool           // an attempt failed, so the stored state must be read
 	closed bool
@@ -284,15 +283,6 @@ func (j *journal) head(nth int, first int64) *corev1.Secret {
 	o := j.l.s.secret(segment(j.l.s.base(j.id), nth), "journal", hashedName(j.id.String()))
 	o.Annotations[noteID], o.Annotations[noteFirst] = j.id.String(), strconv.FormatInt(first, 10)
 	return o
-}
-
-func (j *journal) begin(ctx context.Context) error {
-	row := j.head(0, 0)
-	if err := j.l.s.create(ctx, row); err != nil {
-		return fmt.Errorf("%s: %w", j.l.s.Place(j.id), err)
-	}
-	j.row = row
-	return nil
 }
 
 // Append implements [store.Journal].
@@ -350,13 +340,17 @@ func (j *journal) append(ctx context.Context, record []byte) error {
 // put writes a key into the row. The Secret must be unchanged since it was last seen, so that a
 // lock holder that was presumed dead cannot overwrite another holder's changes.
 func (j *journal) put(ctx context.Context, key string, value []byte) error {
-	if j.size > 0 && j.size+len(value) > enough {
-		next := j.head(j.nth+1, j.n)
+	if j.row == nil || j.size > 0 && j.size+len(value) > enough {
+		nth := j.nth
+		if j.row != nil {
+			nth++
+		}
+		next := j.head(nth, j.n)
 		next.Data[key] = value
 		if err := j.l.s.create(ctx, next); err != nil {
 			return err
 		}
-		j.row, j.nth, j.size = next, j.nth+1, len(value)
+		j.row, j.nth, j.size = next, nth, len(value)
 		return nil
 	}
 	next := j.row.DeepCopy()
@@ -396,7 +390,7 @@ func (j *journal) look(ctx context.Context) error {
 		err := call(ctx, func(ctx context.Context) error {
 			return j.l.s.c.Get(ctx, j.l.s.key(segment(j.l.s.base(j.id), nth)), row)
 		})
-		if apierrors.IsNotFound(err) && nth > j.nth {
+		if apierrors.IsNotFound(err) && (nth > j.nth || j.row == nil) {
 			break
 		}
 		if err != nil {

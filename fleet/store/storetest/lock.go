@@ -94,25 +94,31 @@ func oneWins(b *bench) {
 	}
 }
 
+// crash kills a process that holds the lock, before and after the first record of its journal.
 func crash(b *bench) {
-	one := b.place.Start(b.T, "host1")
-	if got := one.Do(b.T, "lock run1"); got != "ok" {
-		b.Fatal(got)
-	}
-	b.must(one.Process.Kill())
-	_ = one.Wait() // it was killed
 	s := b.store()
-	b.until("the lock is free", func() bool {
-		l, err := s.Lock(b.ctx(), owner("host2", "run2"))
-		if err == nil {
-			b.must(l.Release())
-		} else {
-			b.is(err, store.ErrHeld)
+	for i, commands := range [][]string{{"lock run0"}, {"lock run1", "append run1"}} {
+		one := b.place.Start(b.T, "host1")
+		for _, c := range commands {
+			if got := one.Do(b.T, c); got != "ok" {
+				b.Fatal(got)
+			}
 		}
-		return err == nil
-	})
-	if ids, err := s.Journals(b.ctx()); err != nil || len(ids) != 1 || ids[0].Run != "run1" {
-		b.Errorf("the journals are %v, %v", ids, err)
+		b.must(one.Process.Kill())
+		_ = one.Wait() // it was killed
+		b.until("the lock is free", func() bool {
+			l, err := s.Lock(b.ctx(), owner("host2", "run2"))
+			if err == nil {
+				b.must(l.Release())
+			} else {
+				b.is(err, store.ErrHeld)
+			}
+			return err == nil
+		})
+		ids, err := s.Journals(b.ctx())
+		if b.must(err); len(ids) != i {
+			b.Errorf("after %q the journals are %v", commands, ids)
+		}
 	}
 }
 

@@ -591,3 +591,16 @@ func TestPausingNICWithoutByteCounts(t *testing.T) {
 		t.Errorf("planted %s at %s, named %+v", planted.kind, planted.at, found)
 	}
 }
+
+// A NIC whose own pauses are much shorter than those that lead to it may not be their cause: the
+// link to it may get more than it carries.
+func TestShortPausesBehindLongOnes(t *testing.T) {
+	for _, seed := range []uint64{1795913124454504400, 1795913124454507726} {
+		f, planted := build(seed, true)
+		f.simulate()
+		found := origin.Find(f.counted(seed))
+		if len(found) != 1 || found[0].Certain || !slices.Contains(found[0].Candidates, planted.at) {
+			t.Errorf("seed %d: planted %s at %s, named %+v", seed, planted.kind, planted.at, found)
+		}
+	}
+}

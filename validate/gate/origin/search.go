@@ -423,8 +423,22 @@ func (s *search) sources() []Source {
 			break
 		}
 	}
+	for i := range out {
+		s.outlasted(&out[i])
+	}
 	rank(out)
 	return out
+}
+
+// outlasted marks a slow receiver as uncertain if a pause that leads to it is more than twice as
+// long as its own: between its pauses its link may get more than it carries.
+func (s *search) outlasted(src *Source) {
+	if src.Kind != SlowReceiver || !src.Certain || s.ratio(src.Way, s.longest(src.Ways)) >= 0.5 {
+		return
+	}
+	w := s.ways[src.Way]
+	src.Certain, src.Why = false, fmt.Sprintf("%s paused for less than half as long as links that lead to it, and its own link may be full at times", w.To)
+	src.Candidates = []intent.Endpoint{w.To, w.From}
 }
 
 // rank marks the first source as uncertain if another one may stop more: pauses counted only in
