@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"slices"
 	"unicode/utf16"
 
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
@@ -13,7 +14,7 @@ import (
 // order marks, UTF-16, carriage returns) and what terminals add (prompts, pager remains, escape
 // sequences, output of other commands). Removed lines are left empty, so that line numbers do not
 // change.
-func Plain(text []byte) []byte {
+func (all Systems) Plain(text []byte) []byte {
 	text = unmarked(text)
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	if bytes.ContainsAny(text, "\b\r\x1b") {
@@ -22,7 +23,7 @@ func Plain(text []byte) []byte {
 	if bytes.Contains(text, []byte("More")) {
 		text = pager.ReplaceAll(text, nil)
 	}
-	return value(unprompted(text))
+	return value(all.unprompted(text))
 }
 
 // unmarked decodes UTF-16 as written by Windows, with or without a byte order mark, and removes
@@ -97,22 +98,30 @@ func typed(text []byte) []byte {
 var pager = lazyre.New(`(?m)^ ?(?:--|<--- )More(?:--| --->)(?:\(\d+%\))? ?`)
 
 // prompt matches a prompt of one word ending in its sign, followed by the typed command; wanted
-// matches commands that show a configuration.
+// matches commands of many systems that show a configuration.
 var (
 	prompt = lazyre.New(`^[A-Za-z0-9][\w.@:~/()\[\],-]{0,127}[#>$](?:[ \t]*([A-Za-z].*))?[ \t]*$`)
-	wanted = lazyre.New(`^(?:sudo )?(?:sh\w*\s+(?:run|start|conf)|nv config show|cat |more |less |sonic-cfggen |jq |configure|copy run)`)
-	// configures matches a command that configures without a configuration mode.
-	configures = lazyre.New(`^(?:sudo )?nv (?:un)?set `)
+	wanted = lazyre.New(`^(?:sudo )?(?:sh\w*\s+(?:run|start|conf)|cat |more |less |jq |configure|copy run)`)
 )
+
+// shows reports whether a command shows a configuration on some system.
+func (all Systems) shows(command string) bool {
+	return wanted.MatchString(command) || slices.ContainsFunc(all, func(s System) bool { return s.Shows != nil && s.Shows.MatchString(command) })
+}
+
+// configures reports whether a command configures without a configuration mode on some system.
+func (all Systems) configures(command string) bool {
+	return slices.ContainsFunc(all, func(s System) bool { return s.Configures != nil && s.Configures.MatchString(command) })
+}
 
 // unprompted removes prompts and the output of commands that show something else. If no typed
 // command shows a configuration, all output stays.
-func unprompted(text []byte) []byte {
+func (all Systems) unprompted(text []byte) []byte {
 	type session struct { // offsets of the prompt and of the text after it
 		from, body int
 		command    string
 	}
-	var all []session
+	var found []session
 	asked := false
 	for at := 0; at < len(text); {
 		end := at + bytes.IndexByte(text[at:], '\n') + 1
@@ -121,24 +130,24 @@ func unprompted(text []byte) []byte {
 		}
 		if line := bytes.TrimRight(text[at:end], "\n"); bytes.IndexAny(line, "#>$") > 0 {
 			if m := prompt.FindSubmatch(line); m != nil {
-				all = append(all, session{from: at, body: end, command: string(m[1])})
-				asked = asked || wanted.MatchString(all[len(all)-1].command)
+				found = append(found, session{from: at, body: end, command: string(m[1])})
+				asked = asked || all.shows(found[len(found)-1].command)
 			}
 		}
 		at = end
 	}
-	if len(all) == 0 {
+	if len(found) == 0 {
 		return text
 	}
 	out := bytes.Clone(text)
-	for i, s := range all {
+	for i, s := range found {
 		to := len(text)
-		if i+1 < len(all) {
-			to = all[i+1].from
+		if i+1 < len(found) {
+			to = found[i+1].from
 		}
-		shows := wanted.MatchString(s.command)
+		shows := all.shows(s.command)
 		leaves := s.command == "" || s.command == "exit" || s.command == "end"
-		if !shows && !(asked && leaves) && (bytes.Contains(out[s.from:s.body], []byte("(config")) || configures.MatchString(s.command)) {
+		if !shows && !(asked && leaves) && (bytes.Contains(out[s.from:s.body], []byte("(config")) || all.configures(s.command)) {
 			// Keep configuration commands: they are part of the configuration.
 			continue
 		}
@@ -148,7 +157,7 @@ func unprompted(text []byte) []byte {
 		blank(out[s.from:to])
 	}
 	if asked {
-		blank(out[:all[0].from])
+		blank(out[:found[0].from])
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package drivers
+package drivers_test
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
 )
 
 // utf16Of returns a text as Windows saves it.
@@ -49,7 +51,7 @@ func TestPlainRemovesEditorArtifacts(t *testing.T) {
 		"colours":                 {"\x1b[1mhostname leaf1\x1b[0m\n\x1b]0;title\x07interface Ethernet1\n", "hostname leaf1\ninterface Ethernet1\n"},
 		"no prompt":               {"snmp-server community a#b\nbanner motd #\nhi\n#\n", "snmp-server community a#b\nbanner motd #\nhi\n#\n"},
 	} {
-		got := Plain([]byte(c.text))
+		got := fleet.Systems.Plain([]byte(c.text))
 		if strings.Count(string(got), "\n") != strings.Count(c.want, "\n") {
 			t.Errorf("%s: lines moved: %q", name, got)
 		}
@@ -74,7 +76,7 @@ func FuzzPlain(f *testing.F) {
 	f.Add([]byte("a\b\b\b\rb\x1b[K\x1b"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		before := bytes.Clone(text)
-		got := Plain(text)
+		got := fleet.Systems.Plain(text)
 		if !bytes.Equal(text, before) {
 			t.Fatalf("the text itself was changed: %q", before)
 		}

@@ -26,6 +26,19 @@ type System struct {
 	// about its switch.
 	Clues    []Clue
 	Identify func(text []byte) Identity
+	// Whole says which text is a whole configuration, for people.
+	Whole string
+	// Shows matches a command at a prompt that shows a configuration, Configures one that
+	// configures without a configuration mode; nil if there are none of their own.
+	Shows, Configures *lazyre.Regexp
+	// Join combines the configurations in several files of one switch as the switch would. It
+	// returns nil for texts whose lines follow one another, as they do without it.
+	Join func(files []string, texts [][]byte) ([]byte, error)
+	// Releases lists the supported releases; nil if they do not matter.
+	Releases []string
+	// NeedsSSH is true if a switch can only be read over SSH, and AsksFirst if it may ask whether
+	// to go on with a change.
+	NeedsSSH, AsksFirst bool
 	// Telemetry lists the data that a collector can subscribe to.
 	Telemetry telemetry.Source
 	// YANG reads a folder of the system's YANG models and returns a function that checks a switch
@@ -64,6 +77,17 @@ func (all Systems) Names() []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// Titles lists the systems for which has is true, for people.
+func (all Systems) Titles(has func(System) bool) string {
+	var out []string
+	for _, s := range all {
+		if has(s) {
+			out = append(out, s.Title)
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // Fits returns the Fit functions by system name, for the compiler.

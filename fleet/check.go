@@ -127,8 +127,8 @@ func checkConfigs(f *Fabric, files []Saved) ([]validate.Finding, error) {
 	return run.Findings(time.Now()), nil
 }
 
-// plain returns the configuration in saved or copied text; see [drivers.Plain].
-func plain(text []byte) []byte { return drivers.Plain(text) }
+// plain returns the configuration in saved or copied text; see [drivers.Systems.Plain].
+func plain(text []byte) []byte { return Systems.Plain(text) }
 
 // Models holds a check against YANG models for each system that has models, by the name of
 // the system.

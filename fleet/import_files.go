@@ -39,7 +39,7 @@ func (s *Source) readFile(ctx context.Context, out *imported) error {
 	}
 	run := read.running
 	if len(run.Ports) == 0 {
-		return Wrong("", "give the whole configuration: config_db.json, or the answer to 'show running-config' or 'nv config show'; --config NAME=FILE again adds a file",
+		return Wrong("", "give the whole configuration: "+system.Whole+"; --config NAME=FILE again adds a file",
 			"%s holds no ports that %s has; it holds %s", s.File, c.os, contents(c.text))
 	}
 	id := system.Identify(c.text)
@@ -126,9 +126,10 @@ func readConfig(os, first string, more ...string) (c savedConfig, err error) {
 		c.text = texts[0]
 		return c, nil
 	}
-	if bytes.HasPrefix(bytes.TrimSpace(texts[0]), []byte("{")) {
-		c.text, err = mergeTexts(c.files, texts)
-		return c, err
+	if system, _ := Systems.Find(c.os); system.Join != nil {
+		if c.text, err = system.Join(c.files, texts); err != nil || c.text != nil {
+			return c, err
+		}
 	}
 	for i, text := range texts {
 		if i > 0 {
@@ -149,51 +150,6 @@ func withoutEndLine(text []byte) []byte {
 		return append(bytes.Clone(t[:len(t)-len("end")]), "!\n"...)
 	}
 	return text
-}
-
-// mergeTexts merges the rows of later files into those of earlier ones, field by field, as
-// "config load" and "sonic-cfggen -j A -j B" do. A table of a golden configuration replaces
-// the whole table, as "config override-config-table" does (sonic-utilities config/main.py).
-func mergeTexts(files []string, texts [][]byte) ([]byte, error) {
-	out := map[string]json.RawMessage{}
-	for i, text := range texts {
-		var tables map[string]json.RawMessage
-		if err := json.Unmarshal(text, &tables); err != nil {
-			return nil, fmt.Errorf("%s: not CONFIG_DB: %w", files[i], err)
-		}
-		golden := strings.HasPrefix(filepath.Base(files[i]), "golden_config")
-		for name, table := range tables {
-			if was, ok := out[name]; ok && !golden {
-				table = mergeObjects(was, table, 2)
-			}
-			out[name] = table
-		}
-	}
-	text, err := json.Marshal(out)
-	if err != nil {
-		return nil, fmt.Errorf("merge configurations: %w", err)
-	}
-	return text, nil
-}
-
-// mergeObjects merges the members of JSON object b into a, recursively down to depth. Values
-// that are not objects are replaced.
-func mergeObjects(a, b json.RawMessage, depth int) json.RawMessage {
-	var x, y map[string]json.RawMessage
-	if depth == 0 || json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil || x == nil {
-		return b
-	}
-	for k, v := range y {
-		if was, ok := x[k]; ok {
-			v = mergeObjects(was, v, depth-1)
-		}
-		x[k] = v
-	}
-	out, err := json.Marshal(x)
-	if err != nil {
-		return b
-	}
-	return out
 }
 
 // place adds the name of the file to lines that come from a file other than the first, and

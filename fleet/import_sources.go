@@ -38,7 +38,7 @@ func ParseSource(arg string) (Source, error) {
 	name, file, ok := strings.Cut(arg, "=")
 	name, system, stated := strings.Cut(name, ":")
 	if !ok || name == "" || file == "" || stated && system == "" {
-		return Source{}, Wrong("", "write --config leaf1=config_db.json or --config leaf1:OS=running.cfg", "--config %s is not NAME=FILE", arg)
+		return Source{}, Wrong("", "write --config leaf1=FILE or --config leaf1:OS=FILE", "--config %s is not NAME=FILE", arg)
 	}
 	if stated {
 		if err := knownSystem("config "+arg, system); err != nil {

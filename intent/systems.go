@@ -9,8 +9,8 @@ import (
 // System describes a switch operating system as far as it is known without a driver. The record
 // in package drivers embeds it and adds the rest.
 type System struct {
-	// Name is the name used in the intent.
-	Name string
+	// Name is the name used in the intent, Title the one that its vendor uses.
+	Name, Title string
 	// Port is the port of the management API, for addresses without a port.
 	Port string
 	// BufferModel is true if the system offers a choice of buffer model: computing headroom or
@@ -39,6 +39,9 @@ type System struct {
 
 	// UsualModel is the model that a first intent suggests.
 	UsualModel string
+	// Fixes says how to carry out the fix of a check on the system, by the check's ID. A fix mentions
+	// it where it has the placeholder {how}.
+	Fixes map[string]string
 	// LoginNote explains in a first intent what the login of the switches is for; "" for nothing.
 	LoginNote string
 }
@@ -46,27 +49,42 @@ type System struct {
 // Supported switch operating systems.
 var (
 	SONiC = System{
-		Name: "sonic", Port: "8080", BufferModel: true, StrictFirst: true,
+		Name: "sonic", Title: "SONiC", Port: "8080", BufferModel: true, StrictFirst: true,
 		Platforms: []string{"sonic"}, PortName: withoutSlots(ethernet), PortAlias: panelAlias,
 		// The virtual switch has 32 ports of four lanes.
 		Nodes: []string{"sonic-vs", "sonic-vm"}, NodePort: nodePort(func(n int) string { return "Ethernet" + strconv.Itoa(4*(n-1)) }),
 		UsualModel: "DellEMC-Z9332f-O32", LoginNote: "SONiC takes rows over SSH that its gNMI refuses.",
+		Fixes: map[string]string{
+			"BUF-09": "with 'config qos reload'",
+			"BUF-17": "in small_packet_percentage of LOSSLESS_TRAFFIC_PATTERN",
+			"CAT-01": "the hwsku",
+			"ECN-09": "with wred_green_enable",
+			"WD-06":  "a PFC_WD row and pfcwd_sw_enable",
+		},
 	}
 	EOS = System{
-		Name: "eos", Port: "6030",
+		Name: "eos", Title: "EOS", Port: "6030",
 		// The number after a slash counts the lanes of a port.
 		Platforms: []string{"eos"}, PortName: ethernet, PanelNumber: beforeSlash,
 		Nodes: []string{"arista_ceos", "ceos", "arista_veos", "vr-veos"}, NodePort: nodePort(func(n int) string { return "Ethernet" + strconv.Itoa(n) }),
 		UsualModel: "DCS-7060DX5-64S", LoginNote: "EOS takes a change back by itself, over SSH, unless it is confirmed.",
+		Fixes: map[string]string{
+			"CLS-17": "with 'qos map dscp ... to traffic-class'",
+			"TUN-02": "with 'vxlan qos ecn propagation'",
+		},
 	}
 	NXOS = System{
-		Name: "nxos", Port: "50051", StrictFirst: true,
+		Name: "nxos", Title: "NX-OS", Port: "50051", StrictFirst: true,
 		Platforms: []string{"nxos"}, PortName: ethernet,
 		Nodes: []string{"cisco_n9kv", "vr-n9kv"}, NodePort: nodePort(func(n int) string { return "Ethernet1/" + strconv.Itoa(n) }),
 		UsualModel: "N9K-C9332D-GX2B", LoginNote: "NX-OS is written over SSH; gNMI only shows state.",
+		Fixes: map[string]string{
+			"PFC-15": "with a network-qos policy in system qos",
+			"WD-06":  "the line of the port and that of the switch",
+		},
 	}
 	Cumulus = System{
-		Name: "cumulus", Port: "8765",
+		Name: "cumulus", Title: "Cumulus Linux", Port: "8765",
 		Platforms: []string{"cumulus", "nvue"}, PortName: frontPanel,
 		UsualModel: "SN5400",
 	}
@@ -88,6 +106,18 @@ func SystemOf(name string) System {
 		return systems[i]
 	}
 	return System{}
+}
+
+// Fix returns the fix of a check with the placeholder {how} replaced by how each system carries it
+// out.
+func Fix(check, fix string) string {
+	how := ""
+	for _, s := range systems {
+		if s.Fixes[check] != "" {
+			how += ", on " + s.Title + " " + s.Fixes[check]
+		}
+	}
+	return strings.ReplaceAll(fix, "{how}", how)
 }
 
 // ofSystems replaces the placeholders {systems} and {ports} in the tags of raw types by the

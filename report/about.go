@@ -6,18 +6,21 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
 type aboutJSON struct {
-	Version       string       `json:"version"`
-	Go            string       `json:"go"`
-	Platform      string       `json:"platform"`
-	SONiCReleases []string     `json:"sonic_releases"`
-	Config        Config       `json:"config"`
-	Models        []aboutModel `json:"models"`
+	Version  string `json:"version"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	// SONiCReleases holds the releases of SONiC also under the name that earlier versions gave them.
+	SONiCReleases []string            `json:"sonic_releases"`
+	Releases      map[string][]string `json:"releases"`
+	Config        Config              `json:"config"`
+	Models        []aboutModel        `json:"models"`
 }
 
 // Config describes the user's file of default flags.
@@ -46,10 +49,18 @@ type aboutModel struct {
 	Note   string         `json:"note,omitempty"`
 }
 
-// About writes the program's version, the SONiC releases and switch models it supports, and the
+// About writes the program's version, the releases and switch models it supports, and the
 // user's default flags.
-func About(w io.Writer, version string, releases []string, config Config, asJSON bool) error {
-	a := aboutJSON{Config: config, Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, SONiCReleases: releases}
+func About(w io.Writer, version string, systems drivers.Systems, config Config, asJSON bool) error {
+	a := aboutJSON{Config: config, Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Releases: map[string][]string{}}
+	known := ""
+	for _, s := range systems {
+		if s.Releases != nil {
+			a.Releases[s.Name] = s.Releases
+			known += s.Name + " releases: " + strings.Join(s.Releases, " ") + "\n"
+		}
+	}
+	a.SONiCReleases = a.Releases["sonic"]
 	if !asJSON {
 		var models []string
 		for _, os := range intent.Systems() {
@@ -57,7 +68,7 @@ func About(w io.Writer, version string, releases []string, config Config, asJSON
 				models = append(models, fmt.Sprintf("%d of %s", n, os))
 			}
 		}
-		_, err := fmt.Fprintf(w, "roce-fabric %s %s %s\nsonic releases: %s\nmodels: %s\nconfig: %s\n", a.Version, a.Go, a.Platform, strings.Join(releases, " "), strings.Join(models, ", "), config)
+		_, err := fmt.Fprintf(w, "roce-fabric %s %s %s\n%smodels: %s\nconfig: %s\n", a.Version, a.Go, a.Platform, known, strings.Join(models, ", "), config)
 		return err
 	}
 	for _, os := range intent.Systems() {

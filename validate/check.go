@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
@@ -145,6 +146,7 @@ func assemble(families ...[]Check) []*Check {
 		if i > 0 && all[i-1].ID == c.ID {
 			panic(fmt.Sprintf("two checks are called %s", c.ID))
 		}
+		c.Fix = intent.Fix(c.ID, c.Fix)
 	}
 	return all
 }

@@ -39,7 +39,7 @@ var bufferChecks = []Check{
 	{
 		ID: "BUF-03", Title: "the platform has no headroom row for the speed and cable, or no lossless pool",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
-		Why:     "SONiC logs an error and creates no lossless priority group",
+		Why:     "the switch logs an error and creates no lossless priority group",
 		Fix:     "use a cable that the platform has a row for, or add the row",
 		Sources: []string{"sonic-swss cfgmgr/buffermgr.cpp"},
 		needs:   buffersKnown, device: headroomRowMissing,
@@ -136,7 +136,7 @@ var bufferChecks = []Check{
 		ID: "BUF-17", Title: "the traffic of the intent needs more headroom than the switch's template assumes",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:     "smaller packets fill more cells",
-		Fix:     "set LOSSLESS_TRAFFIC_PATTERN to the real packet sizes",
+		Fix:     "set the traffic pattern to the real packet sizes{how}",
 		Sources: []string{"sonic-buildimage files/build_templates/buffers_config.j2"},
 		needs:   buffersKnown, device: trafficPattern, plans: true,
 	},

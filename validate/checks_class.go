@@ -23,7 +23,7 @@ var classChecks = []Check{
 	{
 		ID: "CLS-02", Title: "a DSCP of a lossless class is mapped to a lossy one",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why:     "it is dropped under load: DSCP 26 is lossy in SONiC's shipped map",
+		Why:     "it is dropped under load; the map that a switch ships with may make DSCP 26 lossy",
 		Fix:     "map the DSCP to the lossless class: apply the intent",
 		Sources: []string{"sonic-buildimage files/build_templates/qos_config.j2"},
 		device:  observed(eachPort(losslessInLossy)),
@@ -122,8 +122,8 @@ var classChecks = []Check{
 	{
 		ID: "CLS-17", Title: "a DSCP rewrite is used where classification was meant",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why:   "\"traffic-class to dscp\" marks, \"dscp to traffic-class\" classifies: the traffic stays in the class that it was in",
-		Fix:   "write qos map dscp ... to traffic-class ..., and remove the rewrite",
+		Why:   "a rewrite marks packets but does not classify them: the traffic stays in the class that it was in",
+		Fix:   "classify by DSCP{how}, and remove the rewrite",
 		state: failingLines,
 	},
 	{

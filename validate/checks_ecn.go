@@ -75,7 +75,7 @@ var ecnChecks = []Check{
 		ID: "ECN-09", Title: "a lossless queue has an ECN curve that is not enabled",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:     "thresholds are set but nothing is marked",
-		Fix:     "enable the curve, on SONiC wred_green_enable: apply the intent",
+		Fix:     "enable the curve{how}: apply the intent",
 		Sources: []string{"sonic-buildimage issue 4545"},
 		device:  losslessQueues(inert),
 	},

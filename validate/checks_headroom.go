@@ -357,7 +357,7 @@ func (r *deviceRun) lighterPattern(m qos.HeadroomModel) {
 		if have == nil || want == nil || have.XOFF >= want.XOFF {
 			continue
 		}
-		r.found(Finding{Severity: Warning, Fix: fmt.Sprintf("set small_packet_percentage of LOSSLESS_TRAFFIC_PATTERN to %d, as SONiC's template has it", render.DefaultSmallPackets),
+		r.found(Finding{Severity: Warning, Fix: fmt.Sprintf("set the share of small packets to %d %%, as the platform's template has it%s", render.DefaultSmallPackets, intent.Fix("BUF-17", "{how}")),
 			What: fmt.Sprintf("the switch computes headroom for %d %% small packets: xoff %d B, not %d B for the template's %d %%", m.SmallPacketPercent, have.XOFF, want.XOFF, render.DefaultSmallPackets)}, p.Name)
 	}
 }

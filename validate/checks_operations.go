@@ -129,7 +129,7 @@ func (r *deviceRun) unknownModel(what, not string) *lack {
 	switch {
 	case name == "":
 		l.short = "no model is stated"
-		l.why, l.fix = fmt.Sprintf("no model is stated: %s are %s", what, not), "state the model, for SONiC the hwsku"
+		l.why, l.fix = fmt.Sprintf("no model is stated: %s are %s", what, not), intent.Fix("CAT-01", "state the model{how}")
 	default:
 		l.short = "the model is unknown"
 		l.why, l.where = fmt.Sprintf("model %s is not in the catalogue: %s are %s", name, what, not), d.Switch.Model.From.String()

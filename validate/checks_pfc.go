@@ -96,7 +96,7 @@ var pfcChecks = []Check{
 		ID: "PFC-15", Title: "PFC is only half configured",
 		Rules: []Rule{{Error, "where a port has PFC or a no-drop priority without the other"}, {Warning, "where it is left to what each neighbor negotiates, or to a policy that is not in the file"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why: "a port pauses only with PFC on and a priority to pause: until then all its traffic is lossy",
-		Fix: "switch PFC on at the port, and make the class of the traffic no-drop there: on NX-OS with a network-qos policy in system qos",
+		Fix: "switch PFC on at the port, and make the class of the traffic no-drop there{how}",
 	},
 	{
 		ID: "PFC-16", Title: "RDMA runs without PFC, and the intent does not say mode: lossy",

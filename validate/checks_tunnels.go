@@ -24,7 +24,7 @@ var tunnelChecks = []Check{
 	{
 		ID: "TUN-02", Title: "a tunnel loses ECN marks",
 		Rules: tunnelRules, Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why: "senders do not see the congestion of the underlay", Fix: "propagate ECN both ways (RFC 6040): on EOS vxlan qos ecn propagation",
+		Why: "senders do not see the congestion of the underlay", Fix: "propagate ECN both ways (RFC 6040){how}",
 		Sources: []string{"RFC 6040"},
 		device:  observed(eachTunnel(lostMarks)),
 	},

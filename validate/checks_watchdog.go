@@ -50,7 +50,7 @@ var watchdogChecks = []Check{
 		ID: "WD-06", Title: "the PFC watchdog is only half configured",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why: "it reads as if the port were guarded, and no PFC storm is stopped",
-		Fix: "configure the other half: on SONiC a PFC_WD row and pfcwd_sw_enable, on NX-OS the line of the port and that of the switch",
+		Fix: "configure the other half{how}",
 	},
 }
 

@@ -293,7 +293,7 @@ func (r *deviceRun) smallPool(p *intent.Port, k *intent.Class) (f fault, name st
 		return f, ""
 	}
 	f = fault{id: "BUF-09"}
-	f.Severity, f.Fix = Warning, "load the platform's buffer configuration again, on SONiC with 'config qos reload': a plan does not change pools"
+	f.Severity, f.Fix = Warning, intent.Fix("BUF-09", "load the platform's buffer configuration again{how}: a plan does not change pools")
 	usual, how := r.usualPool(name)
 	switch {
 	case usual.Size > 0 && pool.Size < usual.Size/2:

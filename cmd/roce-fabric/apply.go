@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
@@ -36,7 +37,7 @@ func (a *app) applyCommand() *cobra.Command {
 	a.outputFlag(c, "text", "json")
 	c.Flags().StringVar(&o.saved, "plan", "", "carry out exactly this saved plan")
 	c.Flags().BoolVar(&o.skipUnreachable, "skip-unreachable", false, "leave out devices that cannot be reached; the result names them (status 4)")
-	c.Flags().BoolVar(&o.accepts, "accept-warnings", false, "answer a switch's warnings with yes; they are printed (Cumulus Linux)")
+	c.Flags().BoolVar(&o.accepts, "accept-warnings", false, "answer a switch's warnings with yes; they are printed ("+fleet.Systems.Titles(func(s drivers.System) bool { return s.AsksFirst })+")")
 	a.completes(c, "plan", completePlan)
 	c.Flags().BoolVar(&o.resume, "resume", false, "continue the newest run, if it was cut off or stopped")
 	a.runFlags(c, &o.runFlags, fleet.GateFull)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/validate"
@@ -44,7 +45,7 @@ func (a *app) checkCommand() *cobra.Command {
 	a.intentFlags(c, onlySwitches)
 	a.reportFlags(c)
 	f := c.Flags()
-	f.StringVar(&o.models, "yang", "", "folder of .yang files to check rendered SONiC configuration against")
+	f.StringVar(&o.models, "yang", "", "folder of .yang files to check rendered configuration against ("+fleet.Systems.Titles(func(s drivers.System) bool { return s.YANG != nil })+")")
 	f.StringArrayVar(&o.config, "config", nil, "a saved configuration to judge by itself: FILE, NAME=FILE or NAME:OS=FILE; with an intent SWITCH=FILE, to compare with it; may be repeated")
 	f.StringVar(&o.topology, "topology", "", "links to compare the intent's with: a containerlab file, or the output of 'lldpctl -f json' in a file named after its switch, leaf1.json")
 	f.BoolVar(&o.list, "list", false, "list all checks")
@@ -104,7 +105,7 @@ func (a *app) check(ctx context.Context, o checkOptions) error {
 	for _, arg := range o.config {
 		name, file, ok := strings.Cut(arg, "=")
 		if !ok {
-			return usageHint("write --config leaf1=config_db.json", "--config %q does not name a switch", arg)
+			return usageHint("write --config leaf1=FILE", "--config %q does not name a switch", arg)
 		}
 		co.Configs = append(co.Configs, fleet.Saved{Switch: name, File: file})
 		report.MarkSaved(devices, name, file)

@@ -91,7 +91,7 @@ func (a *app) compared(ctx context.Context, configs []string) (*fleet.Fabric, []
 	for _, arg := range configs {
 		name, file, ok := strings.Cut(arg, "=")
 		if !ok {
-			return nil, nil, usageHint("write --config leaf1=config_db.json", "--config %q does not name a switch", arg)
+			return nil, nil, usageHint("write --config leaf1=FILE", "--config %q does not name a switch", arg)
 		}
 		files = append(files, fleet.Saved{Switch: name, File: file})
 	}

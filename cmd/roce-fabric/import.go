@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent/roster"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
@@ -42,7 +43,7 @@ func (a *app) importCommand() *cobra.Command {
 	f.StringSliceVar(&a.only, "only", nil, "only these switches of -f and --inventory: name, glob, role:NAME or os:NAME; !NAME leaves out")
 	f.StringVar(&o.username, "username", "", "user of the switches of --device: a name, env:NAME, file:PATH or keyring:SERVICE/USER")
 	f.StringVar(&o.password, "password", "", "reference to their password: env:NAME, file:PATH or keyring:SERVICE/USER, never the password")
-	f.BoolVar(&o.ssh, "ssh", false, "also reach the switches of --device over SSH, which NX-OS needs")
+	f.BoolVar(&o.ssh, "ssh", false, "also reach the switches of --device over SSH (needed by "+fleet.Systems.Titles(func(s drivers.System) bool { return s.NeedsSSH })+")")
 	f.StringVar(&o.name, "name", "", "name of the fabric (default: that of -f or of the lab, else imported)")
 	f.StringVar(&o.out, "out", "", "file to write the intent to (default: standard output)")
 	f.BoolVar(&o.force, "force", false, "replace the file of --out")

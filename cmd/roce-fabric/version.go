@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/render/sonic"
 	"github.com/roce-fabric/roce-fabric/report"
 )
 
@@ -34,7 +34,7 @@ func (a *app) versionCommand() *cobra.Command {
 			for _, fault := range a.defaults.Faults {
 				a.Warn("%v", fault)
 			}
-			return report.About(a.Out, version, sonic.Releases(), report.Config{File: a.defaults.Path, Flags: a.defaults.Flags()}, a.Output == "json")
+			return report.About(a.Out, version, fleet.Systems, report.Config{File: a.defaults.Path, Flags: a.defaults.Flags()}, a.Output == "json")
 		},
 	}
 	a.outputFlag(c, "text", "json")

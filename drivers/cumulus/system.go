@@ -1,7 +1,9 @@
 package cumulus
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -35,7 +37,12 @@ var System = drivers.System{
 		drivers.Line(1, `\s+roce:`),
 		drivers.Object(2, `swp\d[\ds,-]*`), drivers.Object(2, "egress-queue-mapping", "traffic-pool", "congestion-control", "pfc-watchdog"), drivers.Object(1, "roce"),
 	},
-	Identify:  identify,
+	Identify: identify,
+	Whole:    "the answer to 'nv config show'",
+	Shows:    lazyre.New(`^(?:sudo )?nv config show`), Configures: lazyre.New(`^(?:sudo )?nv (?:un)?set `),
+	Join:      mergeTexts,
+	AsksFirst: true,
+	Releases:  native.Releases(),
 	Telemetry: subscriptions,
 	Open:      Open,
 	Saved:     saved,
@@ -81,3 +88,23 @@ var subscriptions = telemetry.Source{Encoding: "json_ietf", Streams: func(d *ren
 		return fmt.Sprintf("/interfaces/interface[name=%s]/state/counters", p)
 	}), Comments: []string{"gNMI of Cumulus Linux serves Subscribe alone, on a port of its own ('nv set system gnmi-server')"}}}
 }}
+
+// mergeTexts merges the branches of later files in JSON into those of earlier ones. Files in YAML and
+// commands follow one another.
+func mergeTexts(files []string, texts [][]byte) ([]byte, error) {
+	var out json.RawMessage
+	for i, text := range texts {
+		if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+			if i == 0 {
+				return nil, nil
+			}
+			return nil, fmt.Errorf("%s is not JSON, as %s is", files[i], files[0])
+		}
+		if i == 0 {
+			out = text
+		} else {
+			out = drivers.MergeObjects(out, text, 3)
+		}
+	}
+	return out, nil
+}

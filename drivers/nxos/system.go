@@ -32,6 +32,8 @@ var System = drivers.System{
 		drivers.Line(1, `  \S`),
 	},
 	Identify:  identify,
+	Whole:     "the answer to 'show running-config'",
+	NeedsSSH:  true,
 	Telemetry: subscriptions,
 	Open:      Open,
 	Saved:     saved,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -27,6 +28,10 @@ var System = drivers.System{
 	Refused:   refused,
 	Clues:     []drivers.Clue{drivers.Object(3, native.TMetadata), drivers.Object(2, native.Tables()...), drivers.Object(1, "INTERFACE", "LOOPBACK_INTERFACE", "VLAN", "FEATURE")},
 	Identify:  identify,
+	Whole:     "config_db.json",
+	Shows:     lazyre.New(`^(?:sudo )?sonic-cfggen `),
+	Join:      mergeTexts,
+	Releases:  native.Releases(),
 	Telemetry: subscriptions,
 	YANG:      models,
 	Open:      Open,
@@ -142,4 +147,29 @@ func models(dir string) (check func(*render.Device) []drivers.Violation, notes [
 		}
 		return out
 	}, notes, nil
+}
+
+// mergeTexts merges the rows of later files into those of earlier ones, field by field, as
+// "config load" and "sonic-cfggen -j A -j B" do. A table of a golden configuration replaces
+// the whole table, as "config override-config-table" does (sonic-utilities config/main.py).
+func mergeTexts(files []string, texts [][]byte) ([]byte, error) {
+	out := map[string]json.RawMessage{}
+	for i, text := range texts {
+		var tables map[string]json.RawMessage
+		if err := json.Unmarshal(text, &tables); err != nil {
+			return nil, fmt.Errorf("%s: not CONFIG_DB: %w", files[i], err)
+		}
+		golden := strings.HasPrefix(filepath.Base(files[i]), "golden_config")
+		for name, table := range tables {
+			if was, ok := out[name]; ok && !golden {
+				table = drivers.MergeObjects(was, table, 2)
+			}
+			out[name] = table
+		}
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("merge configurations: %w", err)
+	}
+	return text, nil
 }

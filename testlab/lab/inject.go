@@ -82,8 +82,9 @@ func (l *Lab) injectCommon(device string, f []string) (known bool, err error) {
 		return false, nil
 	}
 	system, _ := systems.Of(l.Devices[device].OS)
-	if do := system.Statements[f[0]]; do != nil {
-		return true, do(sw, f[1:])
+	if own, ok := system.Statements[f[0]]; ok && own.Args == len(f)-1 {
+		own.Do(sw, f[1:])
+		return true, nil
 	}
 	switch {
 	case f[0] == "unplug" && len(f) == 2:

@@ -50,10 +50,17 @@ type System struct {
 	Faults map[string]string
 	// Statements holds the statements for faults that only switches of this system have. The
 	// others are lines for [Switch.Configure].
-	Statements map[string]func(s Switch, args []string) error
+	Statements map[string]Statement
 	// Nodes lists the kinds of containerlab nodes that run the system's software, the usual one
 	// first. There are none if no image is free.
 	Nodes []Node
+}
+
+// Statement is a statement for a fault. A line with the same first word and another number of
+// arguments is not one.
+type Statement struct {
+	Args int // number of arguments
+	Do   func(s Switch, args []string)
 }
 
 // Setup says how a switch of a lab starts.

@@ -2,7 +2,6 @@ package cumulus
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -26,13 +25,7 @@ var System = sim.System{
 		"unsaved":   "nv set interface {port} description new; unsaved",
 		"watchdog":  "nv unset interface {port} qos pfc-watchdog",
 	},
-	Statements: map[string]func(sim.Switch, []string) error{"asks": func(s sim.Switch, args []string) error {
-		if len(args) > 0 {
-			return errors.New("asks takes no arguments")
-		}
-		s.(*Switch).Faults().Asks("The link may flap.")
-		return nil
-	}},
+	Statements: map[string]sim.Statement{"asks": {Do: func(s sim.Switch, _ []string) { s.(*Switch).Faults().Asks("The link may flap.") }}},
 }
 
 const (
