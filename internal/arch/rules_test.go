@@ -45,8 +45,11 @@ var shared = []string{"drivers/lines"}
 // hosts is the only driver that is not for a switch, and the only one that may import package nic.
 const hosts = "drivers/host"
 
-// core lists the folders whose code must not name an operating system.
-var core = []string{"validate", "fleet", "render/derive", "report", "watch", "cmd"}
+// core lists the folders whose code must not contain names or syntax of operating systems.
+var core = []string{
+	"validate", "fleet", "render/derive", "render/inventory", "render/starter", "render/telemetry", "report", "watch", "cmd",
+	"testlab/lab", "testlab/containerlab",
+}
 
 // helpers lists packages that only tests may import.
 var helpers = []string{"drivers/drivertest", "fleet/store/storetest", "internal/arch", "internal/browsertest", "internal/sharedtest", "watch/watchtest"}
