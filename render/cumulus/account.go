@@ -2,7 +2,6 @@ package cumulus
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -84,21 +83,6 @@ func (a *accountant) line(s *source) render.Line {
 	return l
 }
 
-// concerns reports whether an account must list values at a path.
-func concerns(p Path) bool {
-	in := func(path ...string) bool { return len(p) >= len(path) && slices.Equal(p[:len(path)], path) }
-	switch {
-	case in("qos"), in("system", "forwarding", "packet-trim"), in("router", "adaptive-routing"):
-		return true
-	case in("acl"):
-		why, _ := noPlace(p, nil)
-		return why != ""
-	case !in("interface") || len(p) < 4:
-		return false
-	}
-	return p[2] == "qos" || p[2] == "packet-trim" || p[2] == "link" && p[3] == "mtu" || p[2] == "router" && p[3] == "adaptive-routing"
-}
-
 // families lists the families of profiles that a port has.
 var families = []string{famMapping, famPFC, famECN, famScheduler, famShaper, famRemark, famPause}
 
@@ -141,7 +125,7 @@ func (a *accountant) effect(l *render.Line, paths []Path) {
 			return
 		}
 	}
-	if !a.known(first) {
+	if !reads(first) {
 		l.Fate, l.Why = render.Unknown, "this tool does not know it; it stays as it is"
 		return
 	}
@@ -271,83 +255,10 @@ func (a *accountant) unread(trust qos.Trust, t qos.Table) bool {
 
 // idle returns the fate of a source that changes nothing, and the reason.
 func (a *accountant) idle(p Path) (render.Fate, string) {
-	last := p[len(p)-1]
-	switch {
-	case p[0] == "qos" && p[1] == "pfc-watchdog":
-		return render.Inert, "no port has the watchdog on, or the line states the default"
-	case p[0] == "qos" && p[1] == famECN && (strings.HasSuffix(last, "-threshold") || strings.HasSuffix(last, "-percent") || last == "probability"):
-		tc := a.c.Tree.At(p[:5]...)
-		relative := tc.At("mode").Word() == "relative"
-		if relative != strings.HasSuffix(last, "-percent") && last != "probability" {
-			return render.Inert, "the thresholds of the queue are in the other unit"
+	if idle := lookup(p).idle; idle != nil {
+		if fate, why := idle(a, p); why != "" {
+			return fate, why
 		}
-		if !onOr(tc.At("ecn"), true) && !onOr(tc.At("red"), false) {
-			return render.Inert, "the queue neither marks nor drops at random"
-		}
-	case p[0] == "qos" && p[1] == famScheduler && last == "bw-percent" && a.c.Tree.At(append(p[:5:5], "mode")...).Word() == "strict":
-		return render.Inert, "a strict queue has no share"
-	case p[0] == "qos" && p[1] == famMapping && (slices.Contains(p, "dscp") || slices.Contains(p, "pcp")):
-		m := a.v.mapping(p[2])
-		if table := p[3]; a.unread(m.trust, map[string]qos.Table{"dscp": qos.DSCPToTC, "pcp": qos.PCPToTC}[table]) {
-			return render.Inert, "the profile trusts another field, " + m.word
-		}
-	case p[0] == "qos" && p[1] == famRemark && !a.v.rewrites:
-		return render.Inert, "no profile rewrites marks"
-	case p[0] == "qos" && p[1] == famPFC && a.v.pfc(p[2]).pausedBothWays() == 0:
-		return render.Inert, "the profile pauses no priority in both directions"
-	case p[0] == "qos" && p[1] == "roce" && a.v.preset == nil:
-		return render.Inert, "the preset is off"
-	case p[0] == "qos" && p[1] == "roce" && last == "cable-length" && !a.v.preset.lossless():
-		return render.Inert, "the mode of the preset pauses nothing"
-	}
-	if p[0] == "qos" && p[1] == "traffic-pool" {
-		return render.Left, "a share of the packet memory; it stays as it is"
 	}
 	return render.Default, "it is so without the line"
-}
-
-// known reports whether this package reads the value at a path.
-func (a *accountant) known(p Path) bool {
-	last := p[len(p)-1]
-	if p[0] == "interface" {
-		switch {
-		case p[2] == "link":
-			return len(p) == 4
-		case p[3] == "pfc-watchdog":
-			return len(p) == 4 || last == "state" || last == "enable"
-		}
-		return slices.Contains(families, p[3]) && (last == "profile" || len(p) == 4)
-	}
-	id := func(i, most int) bool {
-		n, err := strconv.Atoi(at(p, i))
-		return err == nil && n >= 0 && n <= most
-	}
-	switch p[1] {
-	case "roce":
-		return len(p) == 2 || slices.Contains([]string{"state", "enable", "mode", "cable-length"}, last)
-	case famMapping:
-		return len(p) <= 4 && (len(p) < 4 || last == "trust") || len(p) >= 5 && (p[3] == "dscp" && id(4, 63) || p[3] == "pcp" && id(4, 7)) && (len(p) == 5 || last == "switch-priority")
-	case famPFC:
-		return len(p) == 3 || slices.Contains([]string{"tx", "rx", "cable-length", "switch-priority"}, last) || at(p, 3) == "switch-priority" && id(4, 7)
-	case famECN, famScheduler, famShaper:
-		return len(p) <= 4 && (len(p) < 4 || last == "mode") || at(p, 3) == "traffic-class" && id(4, 7) && (len(p) == 5 || leaves[last])
-	case "egress-queue-mapping":
-		return len(p) >= 3 && p[2] == global && (len(p) < 5 || id(4, 7))
-	case "pfc-watchdog":
-		return len(p) == 3 && (last == "polling-interval" || last == "robustness")
-	case famRemark:
-		return len(p) <= 3 || at(p, 3) == "switch-priority" && id(4, 7)
-	case famPause:
-		return len(p) <= 3 || last == "tx" || last == "rx"
-	case "traffic-pool":
-		return true
-	}
-	return false
-}
-
-func at(p Path, i int) string {
-	if i < len(p) {
-		return p[i]
-	}
-	return ""
 }

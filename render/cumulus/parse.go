@@ -297,9 +297,6 @@ func keysFor(base Path, key string) []string {
 	return []string{key}
 }
 
-// ranged holds the collections whose keys may be ranges of numbers.
-var ranged = map[string]bool{"dscp": true, "pcp": true, "switch-priority": true, "traffic-class": true, "multicast-switch-priority": true}
-
 // prompted matches a command, alone or after a shell prompt, a list dash or ssh with a quote.
 var prompted = lazyre.New(`^\s*(?:\S+@\S+[$#] ?|- ["']?|(?:\S+ )*ssh(?: \S+)+ ["'])?(?:sudo )?(?:/usr/bin/)?nv ((?:set|unset) +\S.*)$`)
 
@@ -446,36 +443,4 @@ func shellWords(line string) (out []string, rest string, err error) {
 	}
 	flush()
 	return out, "", nil
-}
-
-// isLeaf reports whether a path leads to a value, so that the next word is not a key.
-func isLeaf(path Path) bool {
-	last := path[len(path)-1]
-	before := func(n int) string {
-		if len(path) < n+1 {
-			return ""
-		}
-		return path[len(path)-1-n]
-	}
-	switch last {
-	case "switch-priority": // of a code point: two levels below the collection
-		return before(2) == "dscp" || before(2) == "pcp" || before(1) == "packet-trim"
-	case "traffic-class":
-		return before(2) == "switch-priority" || before(1) == "packet-trim"
-	case "dscp", "pcp":
-		return before(2) == "switch-priority" && before(4) == "remark" || before(1) == "remark" && before(2) == "packet-trim"
-	}
-	return leaves[last]
-}
-
-// leaves holds the last keys of paths that have a value.
-var leaves = map[string]bool{
-	"bw-percent": true, "cable-length": true, "ecn": true, "enable": true, "exclusive-headroom-per-pg": true, "extra-threshold": true, "fec": true,
-	"headroom": true, "hostname": true, "infinite": true, "link-utilization-threshold": true, "max-rate": true, "max-threshold": true, "max-threshold-percent": true,
-	"memory-percent": true, "min-rate": true, "min-threshold": true, "min-threshold-percent": true, "mode": true, "mtu": true, "name": true,
-	"oversubscription-ratio": true, "polling-interval": true, "port-buffer": true, "port-default-sp": true, "port-max-rate": true, "port-shared-buffer": true,
-	"probability": true, "profile": true, "red": true, "required-headroom-per-pg": true, "reserved": true, "rewrite": true, "robustness": true, "rx": true,
-	"service-pool": true, "service-port": true, "shared-alpha": true, "shared-bytes": true, "shared-headroom-pool": true, "size": true,
-	"small-packet-probability": true, "speed": true, "state": true, "trust": true, "tx": true, "type": true, "xoff-threshold": true, "xon-threshold": true,
-	"auto-negotiate": true, "description": true,
 }
