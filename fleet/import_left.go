@@ -96,11 +96,7 @@ func leftOfSwitch(was, is *intent.Switch) left {
 			continue
 		}
 		out.settings(p.Settings, now.Settings)
-		for _, key := range keysWhere(map[string]bool{
-			"fec":   p.FEC.V != now.FEC.V,
-			"admin": p.AdminUp.V != nil && now.AdminUp.V == nil,
-			"cable": p.Cable.V > 0 && now.Cable.V == 0,
-		}) {
+		for _, key := range p.Lost(now.PortLine) {
 			out.gone[key] = true
 		}
 	}

@@ -246,9 +246,7 @@ func (r *resolver) portEntries(e *entry[rawSwitch], l *layer) []portEntry {
 			kept = append(kept, n)
 		}
 		v := &pe.V
-		line := &PortLine{Speed: from(v.Speed, 0), Cable: from(v.Cable, 0), FEC: from(v.FEC, ""), AdminUp: isWord(v.Admin, "up"),
-			LAG: from(v.LAG, ""), Breakout: from(v.Breakout, "")}
-		out = append(out, portEntry{kept, pe.Pos, line, r.derive(l, &v.Classes, &v.rawCommon).settings})
+		out = append(out, portEntry{kept, pe.Pos, lineOf(v), r.derive(l, &v.Classes, &v.rawCommon).settings})
 	}
 	return out
 }
@@ -278,13 +276,6 @@ func next[T any](slab *[]T) *T {
 	*slab = (*slab)[1:]
 	return one
 }
-
-// unstated is the line of a port for which the intent states nothing.
-var unstated = func() *PortLine {
-	l := &PortLine{}
-	l.Speed.From, l.Cable.From, l.FEC.From, l.AdminUp.From, l.LAG.From, l.Breakout.From = byDefault, byDefault, byDefault, byDefault, byDefault, byDefault
-	return l
-}()
 
 // allHosts resolves the hosts section and sorts the hosts by name.
 func (r *resolver) allHosts() {

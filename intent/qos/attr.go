@@ -500,6 +500,34 @@ func (d *Device) Holds(port string, a Attr, keys ...int) bool {
 	return false
 }
 
+// Restrict removes the values of all attributes but those of the given kinds. Each system lists what
+// it supports, so that it leaves out a new attribute until its code knows it.
+func (d *Device) Restrict(kinds ...Kind) {
+	var dropped []Attr
+	for k := range NumKinds {
+		switch {
+		case attributes[k].keep == nil || slices.Contains(kinds, k):
+		case k.Of() == OfMaps:
+			dropped = append(dropped, k.All())
+		default:
+			for i := range int(k.Of().count()) {
+				dropped = append(dropped, k.At(i))
+			}
+		}
+	}
+	none := holder{dev: &Device{}, port: &Port{}}
+	for _, a := range dropped {
+		keep := attributes[a.Kind].keep
+		if a.Kind < KindPort {
+			keep(holder{dev: d}, none, a)
+			continue
+		}
+		for _, p := range d.Ports {
+			keep(holder{d, p}, none, a)
+		}
+	}
+}
+
 // Keeping returns a copy of d in which the values at the given places are replaced by those of
 // have, or unmanaged if have is nil. Single tables of maps become unmanaged, and ports at a place
 // of [KindPort] are removed.

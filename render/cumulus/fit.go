@@ -14,22 +14,21 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// Fit adapts a compiled device to Cumulus Linux. It unsets what the OS does not support: buffer
-// profiles, headroom, speed and FEC, maps to priority groups. Code points without a class stay
-// unmanaged. The cable length belongs to the PFC profile and is kept only if the port pauses.
+// Fit adapts a compiled device to Cumulus Linux. It unsets what the OS does not support, such as
+// buffer profiles and maps to priority groups. Code points without a class stay unmanaged. The cable length belongs to the PFC profile and is kept only if the port pauses.
 // Bandwidth shares are scaled to at most 100 percent in total. A polling interval that the
 // intent does not state becomes the restore time of the watchdog, as the switch restores after
 // one interval without a pause.
 func Fit(d *qos.Device) {
-	d.GlobalMaps, d.HeadroomModel, d.Pools, d.Profiles = qos.Opt[*qos.Maps]{}, qos.Opt[qos.HeadroomModel]{}, nil, nil
+	d.Pools, d.Profiles = nil, nil
+	d.Restrict(qos.KindWatchdogPoll, qos.KindLAG, qos.KindMTU, qos.KindAdminUp, qos.KindCable, qos.KindTrust, qos.KindMap,
+		qos.KindPFC, qos.KindPFCAsymmetric, qos.KindLinkPause, qos.KindECN, qos.KindScheduler, qos.KindWatchdog)
 	type key struct {
 		maps  *qos.Maps
 		trust qos.Opt[qos.Trust]
 	}
 	fitted := map[key]*qos.Maps{}
 	for _, p := range d.Ports {
-		p.Speed, p.FEC, p.Breakout = qos.Opt[units.Rate]{}, qos.Opt[string]{}, qos.Opt[string]{}
-		p.IngressProfiles, p.EgressProfiles = qos.Opt[string]{}, qos.Opt[string]{}
 		if p.Maps.Set && p.Maps.V != nil {
 			k := key{p.Maps.V, p.Trust}
 			if fitted[k] == nil {
@@ -37,7 +36,6 @@ func Fit(d *qos.Device) {
 			}
 			p.Maps.V = fitted[k]
 		}
-		p.Groups = [qos.NumPriorities]qos.Group{}
 		for _, n := range p.PFC.V.List() {
 			p.Groups[n].Lossless = qos.Of(true)
 		}
@@ -48,9 +46,6 @@ func Fit(d *qos.Device) {
 		}
 		if !p.PFCAsymmetric.V {
 			p.PFCAsymmetric = qos.Opt[bool]{}
-		}
-		for i := range p.Queues {
-			p.Queues[i].Buffer = qos.Opt[string]{}
 		}
 	}
 	qos.Normalize(d)

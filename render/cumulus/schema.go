@@ -72,18 +72,42 @@ const (
 	adaptive   = "adaptive routing; it stays as it is"
 )
 
-// root is NVUE's tree.
-var root = &place{sub: keys{
-	"qos":       qosPlaces(),
-	"interface": named(&place{sub: keys{"qos": portPlaces(), "link": linkPlaces(), "packet-trim": {concerns: true, left: trimming}, "router": {sub: keys{"adaptive-routing": {concerns: true, left: adaptive}}}}}),
-	"system": {sub: keys{"forwarding": {sub: keys{"packet-trim": {concerns: true, left: trimming, sub: keys{
-		"switch-priority": {leaf: true}, "traffic-class": {leaf: true}, "remark": {sub: keys{"dscp": {leaf: true}, "pcp": {leaf: true}}},
-	}}}}}},
-	"router": {sub: keys{"adaptive-routing": {concerns: true, left: adaptive}}},
-	"acl": named(&place{sub: keys{"rule": named(&place{sub: keys{"action": {sub: keys{"set": named(&place{
-		concerns: true, left: "an access list that sets marks; what it matches is not read", open: true,
-	})}}}})}}),
-}}
+// root is NVUE's tree. ranged holds its collections whose keys may be ranges of numbers, and
+// leafNames the names of its values.
+var (
+	root              *place
+	ranged, leafNames = map[string]bool{"multicast-switch-priority": true}, map[string]bool{}
+)
+
+func init() {
+	root = &place{sub: topPlaces()}
+	var walk func(*place)
+	walk = func(p *place) {
+		for name, s := range p.sub {
+			ranged[name] = ranged[name] || s.each != nil && s.most >= 0
+			leafNames[name] = leafNames[name] || s.leaf
+			walk(s)
+		}
+		if p.each != nil {
+			walk(p.each)
+		}
+	}
+	walk(root)
+}
+
+func topPlaces() keys {
+	return keys{
+		"qos":       qosPlaces(),
+		"interface": named(&place{sub: keys{"qos": portPlaces(), "link": linkPlaces(), "packet-trim": {concerns: true, left: trimming}, "router": {sub: keys{"adaptive-routing": {concerns: true, left: adaptive}}}}}),
+		"system": {sub: keys{"forwarding": {sub: keys{"packet-trim": {concerns: true, left: trimming, sub: keys{
+			"switch-priority": {leaf: true}, "traffic-class": {leaf: true}, "remark": {sub: keys{"dscp": {leaf: true}, "pcp": {leaf: true}}},
+		}}}}}},
+		"router": {sub: keys{"adaptive-routing": {concerns: true, left: adaptive}}},
+		"acl": named(&place{sub: keys{"rule": named(&place{sub: keys{"action": {sub: keys{"set": named(&place{
+			concerns: true, left: "an access list that sets marks; what it matches is not read", open: true,
+		})}}}})}}),
+	}
+}
 
 func qosPlaces() *place {
 	p := &place{concerns: true, sub: keys{
@@ -278,22 +302,3 @@ var otherLeaves = []string{
 	"description", "exclusive-headroom-per-pg", "extra-threshold", "hostname", "infinite", "link-utilization-threshold", "name", "oversubscription-ratio", "port-max-rate",
 	"port-shared-buffer", "required-headroom-per-pg", "reserved", "service-pool", "service-port", "shared-alpha", "shared-bytes", "size", "type",
 }
-
-// ranged holds the collections whose keys may be ranges of numbers, and leafNames the names of all
-// values in the table.
-var ranged, leafNames = func() (collections, leaves map[string]bool) {
-	collections, leaves = map[string]bool{"multicast-switch-priority": true}, map[string]bool{}
-	var walk func(*place)
-	walk = func(p *place) {
-		for name, s := range p.sub {
-			collections[name] = collections[name] || s.each != nil && s.most >= 0
-			leaves[name] = leaves[name] || s.leaf
-			walk(s)
-		}
-		if p.each != nil {
-			walk(p.each)
-		}
-	}
-	walk(root)
-	return collections, leaves
-}()

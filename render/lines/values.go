@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
 // Number reads a decimal number between 0 and max that consists only of digits.
@@ -60,18 +59,13 @@ func FreeName(base string, most int, taken func(string) bool) string {
 	}
 }
 
-// Fit unsets values that line-configured systems do not support: headroom models, pools and
-// profiles, speeds, FEC, breakouts, cables, priority groups, buffers, and asymmetric PFC if it
-// is off.
+// Fit unsets everything that line-configured systems do not support, and asymmetric PFC if it is
+// off.
 func Fit(d *qos.Device) {
-	d.HeadroomModel, d.Pools, d.Profiles = qos.Opt[qos.HeadroomModel]{}, nil, nil
+	d.Pools, d.Profiles = nil, nil
+	d.Restrict(qos.KindGlobalMap, qos.KindWatchdogPoll, qos.KindLAG, qos.KindMTU, qos.KindAdminUp, qos.KindTrust, qos.KindMap,
+		qos.KindPFC, qos.KindPFCAsymmetric, qos.KindLinkPause, qos.KindECN, qos.KindScheduler, qos.KindWatchdog)
 	for _, p := range d.Ports {
-		p.Speed, p.FEC, p.Breakout, p.Cable = qos.Opt[units.Rate]{}, qos.Opt[string]{}, qos.Opt[string]{}, qos.Opt[units.Length]{}
-		p.IngressProfiles, p.EgressProfiles = qos.Opt[string]{}, qos.Opt[string]{}
-		p.Groups = [qos.NumPriorities]qos.Group{}
-		for i := range p.Queues {
-			p.Queues[i].Buffer = qos.Opt[string]{}
-		}
 		if !p.PFCAsymmetric.V {
 			p.PFCAsymmetric = qos.Opt[bool]{}
 		}

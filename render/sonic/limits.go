@@ -170,7 +170,7 @@ func (p *planner) shared() map[string]string {
 // pause (sonic-port.yang), which is off by default (SAI_PORT_ATTR_GLOBAL_FLOW_CONTROL_MODE,
 // saiport.h).
 func Fit(d *qos.Device) {
-	for _, p := range d.Ports {
-		p.LinkPause = qos.Opt[bool]{}
-	}
+	d.Restrict(qos.KindGlobalMap, qos.KindHeadroomModel, qos.KindWatchdogPoll, qos.KindSpeed, qos.KindBreakout, qos.KindLAG, qos.KindFEC, qos.KindMTU,
+		qos.KindAdminUp, qos.KindCable, qos.KindTrust, qos.KindMap, qos.KindPFC, qos.KindPFCAsymmetric, qos.KindQueueBuffer, qos.KindECN, qos.KindScheduler,
+		qos.KindGroupBuffer, qos.KindDerivedFrom, qos.KindHeadroom, qos.KindLossless, qos.KindIngressProfiles, qos.KindEgressProfiles, qos.KindWatchdog)
 }
