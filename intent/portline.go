@@ -1,6 +1,10 @@
 package intent
 
-import "github.com/roce-fabric/roce-fabric/internal/units"
+import (
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
 
 // portKey is a key of a switch's ports whose value a [PortLine] holds.
 type portKey struct {
@@ -9,6 +13,10 @@ type portKey struct {
 	read func(l *PortLine, v *rawPort)
 	// lost reports whether an imported line lacks the value of a line that a person wrote.
 	lost func(written, imported *PortLine) bool
+	// same reports whether two lines state the same value, or neither does.
+	same func(a, b *PortLine) bool
+	// pos returns where the value is stated.
+	pos func(*PortLine) Pos
 }
 
 // portKeys is the table of all these keys.
@@ -31,7 +39,8 @@ const (
 )
 
 func portValue[T comparable](key string, when losses, at func(*PortLine) *Value[T], read func(*rawPort) Value[T]) portKey {
-	return portKey{key: key,
+	return portKey{
+		key:  key,
 		read: func(l *PortLine, v *rawPort) { *at(l) = read(v) },
 		lost: func(written, imported *PortLine) bool {
 			var unset T
@@ -43,7 +52,10 @@ func portValue[T comparable](key string, when losses, at func(*PortLine) *Value[
 				return was != now
 			}
 			return false
-		}}
+		},
+		same: func(a, b *PortLine) bool { return at(a).V == at(b).V && at(a).IsDefault() == at(b).IsDefault() },
+		pos:  func(l *PortLine) Pos { return at(l).From.Pos },
+	}
 }
 
 // lineOf returns the line that an entry of the intent states for its ports.
@@ -66,4 +78,18 @@ func (l *PortLine) Lost(imported *PortLine) (keys []string) {
 		}
 	}
 	return keys
+}
+
+// Same reports whether two lines state the same, wherever they do.
+func (l *PortLine) Same(o *PortLine) bool {
+	return l == o || !slices.ContainsFunc(portKeys, func(k portKey) bool { return !k.same(l, o) })
+}
+
+// Places returns where the values of the line are stated.
+func (l *PortLine) Places() []Pos {
+	out := make([]Pos, len(portKeys))
+	for i, k := range portKeys {
+		out[i] = k.pos(l)
+	}
+	return out
 }

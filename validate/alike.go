@@ -53,8 +53,7 @@ func alike(f *intent.Fabric) map[*intent.Switch]*intent.Switch {
 // samePort reports whether two ports are the same except for the positions of their links in
 // the intent and the devices at the other ends.
 func samePort(f *intent.Fabric, a, b *intent.Port) bool {
-	if a.Name != b.Name || a.Settings != b.Settings || !sameValue(a.Speed, b.Speed) || !sameValue(a.Cable, b.Cable) ||
-		!sameValue(a.FEC, b.FEC) || !sameValue(a.AdminUp, b.AdminUp) || !sameValue(a.LAG, b.LAG) || !sameValue(a.Breakout, b.Breakout) {
+	if a.Name != b.Name || a.Settings != b.Settings || !a.Same(b.PortLine) {
 		return false
 	}
 	x, linked := a.Peer()
@@ -68,10 +67,6 @@ func samePort(f *intent.Fabric, a, b *intent.Port) bool {
 	}
 	h, g := f.Host(x.Device), f.Host(y.Device)
 	return !b.Uplink() && h != nil && g != nil && h.PauseResponse == g.PauseResponse && carriesRDMA(f, x) == carriesRDMA(f, y)
-}
-
-func sameValue[T comparable](a, b intent.Value[T]) bool {
-	return a.V == b.V && a.IsDefault() == b.IsDefault()
 }
 
 // intendedOf checks the compiled configuration of each switch and passes the results on in
@@ -122,7 +117,7 @@ func (s *Result) holdsForAlike() bool {
 	places := map[string]bool{}
 	var last intent.Pos
 	for _, p := range s.sw.Ports {
-		at := []intent.Pos{p.Pos, p.Speed.From.Pos, p.Cable.From.Pos, p.FEC.From.Pos, p.AdminUp.From.Pos, p.LAG.From.Pos, p.Breakout.From.Pos}
+		at := append(p.Places(), p.Pos)
 		if p.Link != nil {
 			at = append(at, p.Link.Pos)
 		}
