@@ -501,10 +501,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 // alpha, headroom, or such settings of a NIC.
 func changesThresholds(d *DevicePlan) bool {
 	return slices.ContainsFunc(d.Changes, func(g Group) bool {
-		switch g.Field.Kind {
-		case qos.KindECN, qos.KindHeadroom, qos.KindHeadroomModel, qos.KindGroupBuffer, qos.KindQueueBuffer:
-			return !g.Open
-		}
-		return !g.Open && g.Field.Kind == qos.KindNIC && nic.ShowsUnderLoad(g.Field.String())
+		return !g.Open && (g.Field.Kind.Has(qos.UnderLoad) || g.Field.Kind == qos.KindNIC && nic.ShowsUnderLoad(g.Field.String()))
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
@@ -132,14 +131,12 @@ var several = map[qos.Owner]string{qos.OfQueue: "queues", qos.OfGroup: "groups"}
 
 // differing returns the attributes in which two ports treat traffic differently.
 func differing(a, b *qos.Port) []qos.Attr {
-	one := func(p *qos.Port) *qos.Device {
-		q := *p
-		q.Speed, q.Cable, q.AdminUp, q.FEC, q.Breakout, q.LAG = qos.Opt[units.Rate]{}, qos.Opt[units.Length]{}, qos.Opt[bool]{}, qos.Opt[string]{}, qos.Opt[string]{}, qos.Opt[string]{}
-		return &qos.Device{Ports: map[string]*qos.Port{"": &q}}
-	}
+	one := func(p *qos.Port) *qos.Device { return &qos.Device{Ports: map[string]*qos.Port{"": p}} }
 	var fields []qos.Attr
 	for _, ch := range qos.Diff(one(a), one(b)) {
-		fields = append(fields, ch.Field)
+		if !ch.Field.Kind.Has(qos.LinkSetting) {
+			fields = append(fields, ch.Field)
+		}
 	}
 	return fields
 }

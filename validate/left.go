@@ -54,10 +54,10 @@ func After(running, desired *qos.Device, changes []qos.Change) *qos.Device {
 			continue
 		}
 		places = append(places, c.Place())
-		switch c.Field.Kind {
-		case qos.KindCable, qos.KindSpeed, qos.KindMTU, qos.KindDerivedFrom, qos.KindLossless, qos.KindGroupBuffer:
+		switch {
+		case c.Field.Kind.Has(qos.MovesHeadroom):
 			ports[c.Port] = true
-		case qos.KindHeadroomModel:
+		case c.Field.Kind == qos.KindHeadroomModel:
 			for name := range desired.Ports {
 				ports[name] = true
 			}

@@ -160,12 +160,23 @@ const (
 	NumSources // number of sources, including the zero Source
 )
 
+// Traits are properties of attributes that code outside this package depends on.
+type Traits uint8
+
+// Traits. Each attribute states those it has, or 0.
+const (
+	LinkSetting   Traits = 1 << iota // it concerns the link, not how a port treats traffic
+	UnderLoad                        // the effect of a change shows only under load
+	MovesHeadroom                    // the headroom of the port derives from it
+)
+
 // entry describes an attribute.
 type entry struct {
 	name   string // in JSON; for a queue or group, the part after "queues[3]."
 	words  string // for display; "" uses the name
 	of     Owner
 	source Source
+	traits Traits
 	// least returns the minimum impact of a difference on any system; nil for none.
 	least func(d *differ, have, want *Port, i int) Impact
 	// diff compares the attribute on the differ's current port or device; nil if [Diff] does not
@@ -187,31 +198,31 @@ type holder struct {
 // derived from it.
 var attributes = [NumKinds]entry{
 	KindGlobalMap:       mapsOf("global_maps", func(h holder) *Opt[*Maps] { return &h.dev.GlobalMaps }, func(h, w holder) PrioritySet { return paused(h.dev, w.dev) }),
-	KindHeadroomModel:   of(OfDevice, "headroom_model", SourceAlpha, func(h holder, _ int) *Opt[HeadroomModel] { return &h.dev.HeadroomModel }, stringer).withWords("headroom model"),
-	KindWatchdogPoll:    of(OfDevice, "watchdog_poll", SourceWatchdogPoll, func(h holder, _ int) *Opt[time.Duration] { return &h.dev.WatchdogPoll }, stringer).withWords("PFC watchdog poll interval"),
+	KindHeadroomModel:   of(OfDevice, "headroom_model", SourceAlpha, UnderLoad, func(h holder, _ int) *Opt[HeadroomModel] { return &h.dev.HeadroomModel }, stringer).withWords("headroom model"),
+	KindWatchdogPoll:    of(OfDevice, "watchdog_poll", SourceWatchdogPoll, 0, func(h holder, _ int) *Opt[time.Duration] { return &h.dev.WatchdogPoll }, stringer).withWords("PFC watchdog poll interval"),
 	KindPort:            {name: "port", of: OfPort, source: SourcePort},
-	KindSpeed:           of(OfPort, "speed", SourceSpeed, func(h holder, _ int) *Opt[units.Rate] { return &h.port.Speed }, stringer),
-	KindBreakout:        of(OfPort, "breakout", SourceModel, func(h holder, _ int) *Opt[string] { return &h.port.Breakout }, quote),
-	KindLAG:             of(OfPort, "lag", SourceLAG, func(h holder, _ int) *Opt[string] { return &h.port.LAG }, quote).withWords("LAG"),
-	KindFEC:             of(OfPort, "fec", SourceFEC, func(h holder, _ int) *Opt[string] { return &h.port.FEC }, quote).withWords("FEC"),
-	KindMTU:             of(OfPort, "mtu", SourceMTU, func(h holder, _ int) *Opt[int] { return &h.port.MTU }, strconv.Itoa).atLeast(lossOfMTU).withWords("MTU"),
-	KindAdminUp:         of(OfPort, "admin_up", SourceAdminUp, func(h holder, _ int) *Opt[bool] { return &h.port.AdminUp }, strconv.FormatBool).withWords("admin up"),
-	KindCable:           of(OfPort, "cable", SourceCable, func(h holder, _ int) *Opt[units.Length] { return &h.port.Cable }, stringer),
-	KindTrust:           of(OfPort, "trust", SourceTrust, func(h holder, _ int) *Opt[Trust] { return &h.port.Trust }, func(t Trust) string { return string(t) }).atLeast(lossOfTrust),
+	KindSpeed:           of(OfPort, "speed", SourceSpeed, LinkSetting|MovesHeadroom, func(h holder, _ int) *Opt[units.Rate] { return &h.port.Speed }, stringer),
+	KindBreakout:        of(OfPort, "breakout", SourceModel, LinkSetting, func(h holder, _ int) *Opt[string] { return &h.port.Breakout }, quote),
+	KindLAG:             of(OfPort, "lag", SourceLAG, LinkSetting, func(h holder, _ int) *Opt[string] { return &h.port.LAG }, quote).withWords("LAG"),
+	KindFEC:             of(OfPort, "fec", SourceFEC, LinkSetting, func(h holder, _ int) *Opt[string] { return &h.port.FEC }, quote).withWords("FEC"),
+	KindMTU:             of(OfPort, "mtu", SourceMTU, MovesHeadroom, func(h holder, _ int) *Opt[int] { return &h.port.MTU }, strconv.Itoa).atLeast(lossOfMTU).withWords("MTU"),
+	KindAdminUp:         of(OfPort, "admin_up", SourceAdminUp, LinkSetting, func(h holder, _ int) *Opt[bool] { return &h.port.AdminUp }, strconv.FormatBool).withWords("admin up"),
+	KindCable:           of(OfPort, "cable", SourceCable, LinkSetting|MovesHeadroom, func(h holder, _ int) *Opt[units.Length] { return &h.port.Cable }, stringer),
+	KindTrust:           of(OfPort, "trust", SourceTrust, 0, func(h holder, _ int) *Opt[Trust] { return &h.port.Trust }, func(t Trust) string { return string(t) }).atLeast(lossOfTrust),
 	KindMap:             mapsOf("maps", func(h holder) *Opt[*Maps] { return &h.port.Maps }, func(h, w holder) PrioritySet { return lossless(h.port, w.port) }),
-	KindPFC:             of(OfPort, "pfc", SourceLossless, func(h holder, _ int) *Opt[PrioritySet] { return &h.port.PFC }, stringer).atLeast(lossOfPFC).withWords("PFC priorities"),
-	KindPFCAsymmetric:   of(OfPort, "pfc_asymmetric", SourcePFCAsymmetric, func(h holder, _ int) *Opt[bool] { return &h.port.PFCAsymmetric }, strconv.FormatBool).withWords("asymmetric PFC"),
-	KindLinkPause:       of(OfPort, "link_pause", SourceLossless, func(h holder, _ int) *Opt[bool] { return &h.port.LinkPause }, strconv.FormatBool).withWords("link pause"),
-	KindQueueBuffer:     of(OfQueue, "buffer", SourceQueueClass, func(h holder, i int) *Opt[string] { return &h.port.Queues[i].Buffer }, quote).withWords("queue buffer"),
-	KindECN:             of(OfQueue, "ecn", SourceQueueECN, func(h holder, i int) *Opt[ECN] { return &h.port.Queues[i].ECN }, stringer, ECN.Same).atLeast(lossOfECN).withWords("ECN"),
-	KindScheduler:       of(OfQueue, "scheduler", SourceQueueBandwidth, func(h holder, i int) *Opt[Scheduler] { return &h.port.Queues[i].Scheduler }, stringer).withWords("bandwidth").comparedBy((*differ).scheduler),
-	KindGroupBuffer:     of(OfGroup, "buffer", SourceLossless, func(h holder, i int) *Opt[string] { return &h.port.Groups[i].Buffer }, quote).withWords("ingress buffer"),
-	KindDerivedFrom:     of(OfGroup, "derived_from", SourceCable, func(h holder, i int) *Opt[string] { return &h.port.Groups[i].DerivedFrom }, quote).withWords("headroom for"),
-	KindHeadroom:        of(OfGroup, "headroom", SourceLossless, func(h holder, i int) *Opt[Headroom] { return &h.port.Groups[i].Headroom }, stringer),
-	KindLossless:        of(OfGroup, "lossless", SourceLossless, func(h holder, i int) *Opt[bool] { return &h.port.Groups[i].Lossless }, strconv.FormatBool),
-	KindIngressProfiles: of(OfPort, "ingress_profiles", SourceModel, func(h holder, _ int) *Opt[string] { return &h.port.IngressProfiles }, quote).withWords("ingress pools"),
-	KindEgressProfiles:  of(OfPort, "egress_profiles", SourceModel, func(h holder, _ int) *Opt[string] { return &h.port.EgressProfiles }, quote).withWords("egress pools"),
-	KindWatchdog:        of(OfPort, "watchdog", SourceWatchdog, func(h holder, _ int) *Opt[Watchdog] { return &h.port.Watchdog }, stringer).withWords("PFC watchdog"),
+	KindPFC:             of(OfPort, "pfc", SourceLossless, 0, func(h holder, _ int) *Opt[PrioritySet] { return &h.port.PFC }, stringer).atLeast(lossOfPFC).withWords("PFC priorities"),
+	KindPFCAsymmetric:   of(OfPort, "pfc_asymmetric", SourcePFCAsymmetric, 0, func(h holder, _ int) *Opt[bool] { return &h.port.PFCAsymmetric }, strconv.FormatBool).withWords("asymmetric PFC"),
+	KindLinkPause:       of(OfPort, "link_pause", SourceLossless, 0, func(h holder, _ int) *Opt[bool] { return &h.port.LinkPause }, strconv.FormatBool).withWords("link pause"),
+	KindQueueBuffer:     of(OfQueue, "buffer", SourceQueueClass, UnderLoad, func(h holder, i int) *Opt[string] { return &h.port.Queues[i].Buffer }, quote).withWords("queue buffer"),
+	KindECN:             of(OfQueue, "ecn", SourceQueueECN, UnderLoad, func(h holder, i int) *Opt[ECN] { return &h.port.Queues[i].ECN }, stringer, ECN.Same).atLeast(lossOfECN).withWords("ECN"),
+	KindScheduler:       of(OfQueue, "scheduler", SourceQueueBandwidth, 0, func(h holder, i int) *Opt[Scheduler] { return &h.port.Queues[i].Scheduler }, stringer).withWords("bandwidth").comparedBy((*differ).scheduler),
+	KindGroupBuffer:     of(OfGroup, "buffer", SourceLossless, UnderLoad|MovesHeadroom, func(h holder, i int) *Opt[string] { return &h.port.Groups[i].Buffer }, quote).withWords("ingress buffer"),
+	KindDerivedFrom:     of(OfGroup, "derived_from", SourceCable, MovesHeadroom, func(h holder, i int) *Opt[string] { return &h.port.Groups[i].DerivedFrom }, quote).withWords("headroom for"),
+	KindHeadroom:        of(OfGroup, "headroom", SourceLossless, UnderLoad, func(h holder, i int) *Opt[Headroom] { return &h.port.Groups[i].Headroom }, stringer),
+	KindLossless:        of(OfGroup, "lossless", SourceLossless, MovesHeadroom, func(h holder, i int) *Opt[bool] { return &h.port.Groups[i].Lossless }, strconv.FormatBool),
+	KindIngressProfiles: of(OfPort, "ingress_profiles", SourceModel, 0, func(h holder, _ int) *Opt[string] { return &h.port.IngressProfiles }, quote).withWords("ingress pools"),
+	KindEgressProfiles:  of(OfPort, "egress_profiles", SourceModel, 0, func(h holder, _ int) *Opt[string] { return &h.port.EgressProfiles }, quote).withWords("egress pools"),
+	KindWatchdog:        of(OfPort, "watchdog", SourceWatchdog, 0, func(h holder, _ int) *Opt[Watchdog] { return &h.port.Watchdog }, stringer).withWords("PFC watchdog"),
 	KindMapBinding:      {name: "maps.binding", of: OfPort, source: SourceClasses, words: "own maps"},
 	KindQueueBinding:    {name: "binding", of: OfQueue, source: SourceQueueClass, words: "queue rows"},
 	KindGroupBinding:    {name: "binding", of: OfGroup, source: SourceLossless, words: "priority group rows"},
@@ -239,8 +250,8 @@ func (e entry) withWords(words string) entry {
 // of returns the entry of an attribute. at returns the value's location, for queue or group i if
 // the attribute belongs to one. text formats the value. same reports whether two unequal values
 // are equivalent; without it, only equal values are.
-func of[T comparable](owner Owner, name string, source Source, at func(h holder, i int) *Opt[T], text func(T) string, same ...func(a, b T) bool) entry {
-	return entry{name: name, of: owner, source: source,
+func of[T comparable](owner Owner, name string, source Source, traits Traits, at func(h holder, i int) *Opt[T], text func(T) string, same ...func(a, b T) bool) entry {
+	return entry{name: name, of: owner, source: source, traits: traits,
 		diff: func(d *differ, i int) {
 			want := at(holder{d.desired, d.want}, i)
 			if !want.Set {
@@ -320,6 +331,9 @@ var walk = func() (out struct{ device, port [][]Kind }) {
 
 // Of returns the owner of the attributes of the kind.
 func (k Kind) Of() Owner { return attributes[k].of }
+
+// Has reports whether the attributes of the kind have all of the traits.
+func (k Kind) Has(t Traits) bool { return attributes[k].traits&t == t }
 
 // Source returns the part of the intent that states the attributes of the kind.
 func (k Kind) Source() Source { return attributes[k].source }
