@@ -63,7 +63,7 @@ var bufferChecks = []Check{
 		ID: "BUF-06", Title: "the platform's headroom table is not plausible for a port",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:     "a longer cable or a higher speed has less headroom than a shorter or lower one",
-		Fix:     "ask the vendor, or correct the row in pg_profile_lookup.ini",
+		Fix:     "ask the vendor, or correct the row of its headroom table",
 		Sources: []string{srcHeadroomTables},
 		needs:   rowsKnown, device: plausibleRows,
 	},

@@ -60,7 +60,7 @@ func headroomRowMissing(r *deviceRun) {
 		if !own {
 			whose, rows = r.d.Model.Name, r.d.Model.Cables(speed)
 		}
-		fix := fmt.Sprintf("%s has no rows for %s; state bufferModel: dynamic where the switch computes headroom, or add a row to its pg_profile_lookup.ini", whose, speed)
+		fix := fmt.Sprintf("%s has no rows for %s; state bufferModel: dynamic where the switch computes headroom, or add a row to its headroom table", whose, speed)
 		if len(rows) > 0 {
 			fix = fmt.Sprintf("%s has rows for %s of %v; the longest cable it can carry lossless is %s", whose, speed, rows, rows[len(rows)-1])
 		}
@@ -116,7 +116,7 @@ func headroomOfPorts(r *deviceRun) {
 		more := "configure a profile with more xoff for the group"
 		if h.Row != nil {
 			what = fmt.Sprintf("xoff %d B of the %s row for %s", xoff, r.d.Model.Name, h.Row.Cable)
-			fix = "use a shorter cable, or raise the row in pg_profile_lookup.ini"
+			fix = "use a shorter cable, or raise the row of the headroom table"
 			more = "raise the row"
 		}
 		switch {

@@ -155,7 +155,7 @@ func TestSyntaxFaults(t *testing.T) {
 		want       int
 	}{
 		{"validate/checks.go", `var a = "set it, on SONiC with a row"`, 1},
-		{"validate/checks.go", `var a = "Arista's and NX-OS's"`, 1},
+		{"validate/checks.go", `var a = "NVUE's and NX-OS's"`, 1},
 		{"validate/checks.go", `var a = "sonically"`, 0},
 		{"validate/checks.go", `var a = "DSCP_TO_TC_MAP|AZURE"`, 1},
 		{"validate/checks.go", `var a = []Check{{Sources: []string{"sonic-swss"}}}`, 0},

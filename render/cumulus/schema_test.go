@@ -55,7 +55,7 @@ func TestSimulatorHasThePlaces(t *testing.T) {
 		}
 	}
 	walk(root, nil)
-	if n < 40 {
+	if n < 30 {
 		t.Errorf("only %d places", n)
 	}
 }
