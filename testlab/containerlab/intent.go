@@ -84,10 +84,11 @@ func (l *Lab) labIntent(doc *yaml.Node) (*yaml.Node, error) {
 			if err != nil {
 				return nil, err
 			}
-			if !slices.ContainsFunc(names, func(sw string) bool { return l.ports[sw] != nil }) {
+			k := l.fixedOf(names)
+			if k == nil {
 				continue
 			}
-			speed = fixed(l.fabric.Switch(names[0]).OS).PortSpeed
+			speed = k.PortSpeed
 			renamed, err := l.renamed(names, ports)
 			if err != nil {
 				return nil, err
@@ -176,6 +177,16 @@ func (l *Lab) switches(key string, entry *yaml.Node) error {
 	return nil
 }
 
+// fixedOf returns the node of the first switch whose ports are renumbered; nil if there is none.
+func (l *Lab) fixedOf(devices []string) *kind {
+	for _, name := range devices {
+		if l.ports[name] != nil {
+			return fixed(l.fabric.Switch(name).OS)
+		}
+	}
+	return nil
+}
+
 // renamed returns a pattern of ports with their names in the lab.
 func (l *Lab) renamed(switches []string, ports string) (string, error) {
 	names, err := intent.Expand(ports)
@@ -188,7 +199,7 @@ func (l *Lab) renamed(switches []string, ports string) (string, error) {
 		}
 		return l.ports[sw][port]
 	}
-	k := fixed(l.fabric.Switch(switches[0]).OS)
+	k := l.fixedOf(switches)
 	var numbers []int
 	for _, name := range names {
 		is := of(switches[0], name)
