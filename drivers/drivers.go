@@ -50,6 +50,9 @@ var (
 	// ErrUnsaved is an ErrPartial: the desired configuration is running but missing in the
 	// startup configuration.
 	ErrUnsaved error = &kind{"the change is active but not saved: a restart would lose it", ErrPartial}
+	// ErrGone means that neither a change nor what was there before it is running or saved, so
+	// that undoing the change would not lead back to the state before it.
+	ErrGone = errors.New("nothing was written: neither the change nor what was there before it is running or saved")
 	// ErrNoSave means that the transports of the device cannot save the configuration. Neither a
 	// retry nor a revert would help.
 	ErrNoSave = errors.New("saving needs another transport")

@@ -1,7 +1,6 @@
 package fleet_test
 
 import (
-	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
@@ -26,7 +24,7 @@ import (
 )
 
 var (
-	modelSeed = flag.Uint64("models.seed", 0, "seed of the models that TestEveryModel picks; 0 takes one from the clock")
+	modelSeed = flag.Uint64("models.seed", 0, "seed of the models that TestEveryModel picks; 0 is 1, in nightly runs random")
 	modelOnly = flag.String("models.only", "", "the models that TestEveryModel takes: a regular expression")
 )
 
@@ -56,7 +54,7 @@ func TestEveryModel(t *testing.T) {
 			}
 		}
 	}
-	seed := cmp.Or(*modelSeed, uint64(time.Now().UnixNano()))
+	seed := sharedtest.Seed(*modelSeed)
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(models), func(i, j int) { models[i], models[j] = models[j], models[i] })
 	t.Logf("-models.seed %d", seed)
 	done, lossless := 0, 0

@@ -367,7 +367,7 @@ func (r *run) rollback(ctx context.Context, u *Undo, d PastDevice) (State, error
 	defer r.Progress.reportLongWork(Writing, drv, d.Name, "rolling back", "")()
 	for i, token := range tokens {
 		switch err := drv.Revert(rctx, token); {
-		case i == 0 && errors.Is(err, drivers.ErrBusy) && !errors.Is(err, drivers.ErrPartial):
+		case i == 0 && (errors.Is(err, drivers.ErrBusy) || errors.Is(err, drivers.ErrGone)) && !errors.Is(err, drivers.ErrPartial):
 			return Failed, err
 		case err != nil:
 			return Partial, err

@@ -262,13 +262,25 @@ func (b asicBox) all() map[string]map[string]map[string]string {
 	return c
 }
 
-// namedBox compares an NX-OS switch without the numbers in policy names: after a run that was
-// cut off between two lines, the next run creates new policies next to the incomplete ones.
+// namedBox compares an NX-OS switch without the numbers in policy names and the order in which the
+// policies were created: after a run that was cut off between two lines, the next run creates new
+// policies next to the incomplete ones.
 type namedBox struct{ nxosBox }
 
 var secondName = regexp.MustCompile(`(ROCE-FABRIC-[A-Z]+)-[0-9]+\b`)
 
-func (b namedBox) meaning() string { return secondName.ReplaceAllString(b.state(), "$1") }
+func (b namedBox) meaning() string {
+	var blocks []string
+	for line := range strings.Lines(secondName.ReplaceAllString(b.state(), "$1")) {
+		if inner := strings.HasPrefix(line, " "); inner && len(blocks) > 0 {
+			blocks[len(blocks)-1] += line
+		} else {
+			blocks = append(blocks, line)
+		}
+	}
+	slices.Sort(blocks)
+	return strings.Join(blocks, "")
+}
 
 // meaning returns the state of a device without names chosen by a plan.
 func meaning(b box) string {

@@ -31,6 +31,14 @@ var knownStories = []struct{ what, story string }{
 		"a rollback on a switch that cannot be saved, of what someone else saved",
 		`{"way":"eos gnmi","pair":12,"deeds":[{"command":"apply"},{"command":"rollback","strikes":[{"fault":"full disk","device":1,"at":43,"variant":0},{"fault":"refused line","device":0,"at":17,"variant":4}]},{"command":"apply","strikes":[{"fault":"reset","device":0,"at":76,"variant":1},{"fault":"restart after a save","device":1,"at":38,"variant":3}]}],"last":"rollback"}`,
 	},
+	{
+		"a rollback after a restart that lost the run and the run before it",
+		`{"way":"eos gnmi","pair":9,"deeds":[{"command":"apply"},{"command":"apply","strikes":[{"fault":"restart","device":1,"at":6,"variant":3}]},{"command":"rollback"}],"last":"apply"}`,
+	},
+	{
+		"policies that a second run creates next to incomplete ones, in another order",
+		`{"way":"nxos 9.3","pair":0,"deeds":[{"command":"apply","gate":true,"strikes":[{"fault":"SIGKILL","device":0,"at":202,"variant":3}]},{"command":"resume"}],"last":"rollback"}`,
+	},
 }
 
 func TestKnownStories(t *testing.T) {

@@ -59,3 +59,23 @@ func TestKeepSaysWhatIsNotSaved(t *testing.T) {
 		}
 	})
 }
+
+// A restart loses an apply that was not saved, and with it what someone else had not saved before.
+// Reverting the apply must not bring back part of that.
+func TestARevertAfterBothAreLostWritesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{gnmi: true, Options: simeos.Options{Model: strata}})
+		b.Set("interface Ethernet1/1\nmtu 4000\nexit\ninterface Ethernet8/1\nmtu 4000\n")
+		d := b.Open()
+		tok := b.Apply(d)
+		if err := b.Restart(); err != nil {
+			t.Fatal(err)
+		}
+		d = b.Open()
+		saved, writes := b.State(), b.Writes()
+		says(t, d.Revert(t.Context(), tok), drivers.ErrGone, drivers.ErrPartial, "neither the change nor what was there before it is running or saved")
+		if b.State() != saved || b.Writes() != writes {
+			t.Errorf("%d commits, and the switch has\n%s", b.Writes()-writes, b.State())
+		}
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -306,7 +307,23 @@ func (m *Machine) lasts(now *native.Config, variant int) func(saved *native.Conf
 	}
 }
 
-// Revert undoes an apply, unless none of it took effect. It may be called repeatedly.
+// gone reports whether the running and the saved configuration have neither the apply nor what was
+// there before it. An edit of which the switch accepted only the removals is not gone: its result
+// is not saved.
+func (m *Machine) gone(ctx context.Context, b Record, now *native.Config) (bool, error) {
+	if b.Alone(now) || !slices.Concat(b.Edit, b.Earlier).Gone(b.Undo, now) {
+		return false, nil
+	}
+	saved, err := m.Config(ctx, Startup)
+	if m.Refused(err) {
+		return false, nil
+	}
+	return err == nil && len(drivers.UnsavedLines(now.Lines, saved.Lines)) == 0, err
+}
+
+// Revert undoes an apply, unless none of it took effect. It may be called repeatedly. If neither
+// the apply nor what was there before it is running or saved, Revert writes nothing, and its error
+// wraps ErrGone.
 func (m *Machine) Revert(ctx context.Context, t *drivers.Token) error {
 	if t == nil {
 		return nil
@@ -331,6 +348,11 @@ func (m *Machine) Revert(ctx context.Context, t *drivers.Token) error {
 		return err
 	}
 	if !b.Undone(now) {
+		if gone, err := m.gone(ctx, b, now); err != nil {
+			return err
+		} else if gone {
+			return fmt.Errorf("%w: the switch restarted, or another user removed both", drivers.ErrGone)
+		}
 		if err := m.Switch.Undo(ctx, b, now); err != nil {
 			return err
 		}

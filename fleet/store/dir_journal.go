@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/ownfile"
 )
@@ -136,7 +137,7 @@ type dirJournal struct {
 	f    *os.File    // nil before the first record
 	size int64       // total size of the complete records
 	sum  hash.Hash   // hash of the complete records
-	last fs.FileInfo // the file's info after the last record; nil before the first
+	last fs.FileInfo // the file's info after the last record; nil before the second
 	bad  error       // set once the file is closed or its state is unknown
 }
 
@@ -164,53 +165,22 @@ func (j *dirJournal) Append(ctx context.Context, record []byte) error {
 	}
 	j.size += int64(len(line))
 	_, _ = j.sum.Write(line) // a hash never returns an error
-	j.last, _ = j.f.Stat()   // if this fails, the next Append rereads the file
 	return nil
 }
 
-// begin creates the journal's file with its first line. Until that is durable the file has another
-// name: a journal without its first record is one that someone has emptied.
+// begin creates the journal's file with its first line, whole or not at all: a journal without its
+// first record is one that someone has emptied.
 func (j *dirJournal) begin(line []byte) error {
 	place := j.l.d.Place(j.id)
 	if _, err := os.Lstat(place); !errors.Is(err, fs.ErrNotExist) {
 		return cmp.Or(err, fmt.Errorf("%s: %w", place, fs.ErrExist))
 	}
-	f, err := ownfile.Open(filepath.Join(j.l.d.path, newJournal), os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
-	if err != nil {
+	if err := atomicfile.Write(place, line, 0o600); err != nil {
 		return err
 	}
-	_, err = f.Write(line)
-	if err = cmp.Or(err, f.Sync()); err == nil {
-		err = os.Rename(f.Name(), place)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("%s: %w", place, err), f.Close(), os.Remove(f.Name()))
-	}
-	if j.f, err = ownfile.Open(place, os.O_RDWR, 0); err == nil && !same(f, j.f) {
-		err = fmt.Errorf("%s: %w", place, ErrChanged)
-	}
-	if j.bad = errors.Join(err, f.Close()); j.bad != nil {
-		return j.bad
-	}
-	// Without this a power failure might lose the whole journal.
-	folder, err := os.Open(j.l.d.path)
-	if err == nil {
-		err = errors.Join(folder.Sync(), folder.Close())
-	}
-	j.bad = err
-	return err
+	j.f, j.bad = ownfile.Open(place, os.O_RDWR, 0)
+	return j.bad
 }
-
-// same reports whether two open files are one.
-func same(a, b *os.File) bool {
-	x, err := a.Stat()
-	y, berr := b.Stat()
-	return err == nil && berr == nil && os.SameFile(x, y)
-}
-
-// newJournal is the name of a journal's file before it has its first record. Only the holder of the
-// lock uses it.
-const newJournal = "new-journal"
 
 // write adds a line to the journal's file.
 func (j *dirJournal) write(line []byte) error {
@@ -225,7 +195,9 @@ func (j *dirJournal) write(line []byte) error {
 		return errors.Join(err, j.bad)
 	}
 	// The file's content is unknown after a failed sync, and a second sync may hide that.
-	j.bad = j.f.Sync()
+	if j.bad = j.f.Sync(); j.bad == nil {
+		j.last, _ = j.f.Stat() // if this fails, the next Append rereads the file
+	}
 	return j.bad
 }
 

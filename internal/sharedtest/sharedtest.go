@@ -7,6 +7,7 @@ package sharedtest
 
 import (
 	"flag"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -33,6 +34,19 @@ func Sized(usual, full int) int {
 		return full
 	}
 	return usual
+}
+
+// Seed returns the seed of a test that makes up its inputs: given, if it is not 0. Otherwise the
+// seed is random in nightly runs and fixed in all others, so that a change is not blamed for a
+// fault that it did not cause.
+func Seed(given uint64) uint64 {
+	switch {
+	case given != 0:
+		return given
+	case Nightly():
+		return rand.Uint64()
+	}
+	return 1
 }
 
 // Dir returns the path of elem, a file or folder, in the folder "shared" next to the module root.

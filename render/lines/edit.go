@@ -134,6 +134,15 @@ func (u *undo) restoreBlock(s Setting, b *block) {
 	}
 }
 
+// Gone reports whether a configuration has none of the values that the edit set. undo holds the
+// previous values. It is false for an edit that only removed lines.
+func (e Edit) Gone(undo Edit, now *Config) bool {
+	set := slices.DeleteFunc(slices.Clone(e), func(s Setting) bool {
+		return s.Key == "" || s.Line == "" || slices.ContainsFunc(undo, func(u Setting) bool { return u.spot() == s.spot() && u.Line == s.Line })
+	})
+	return len(set) > 0 && !slices.ContainsFunc(set, func(s Setting) bool { return len(Edit{s}.Commands(now)) == 0 })
+}
+
 // IsOnlyChange reports whether, at the places of the edit, now holds only values that the edit
 // sets or that undo restores: nobody else has set another value there.
 func (e Edit) IsOnlyChange(undo Edit, now *Config) bool {

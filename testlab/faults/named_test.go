@@ -31,7 +31,7 @@ func TestNamedFaults(t *testing.T) {
 		}
 	}
 	if !*allFaults && !sharedtest.Nightly() {
-		seed := rand.Uint64()
+		seed := sharedtest.Seed(0)
 		t.Logf("a sample of %d of %d faults, seed %d", 2*sample, len(list), seed)
 		rand.New(rand.NewPCG(seed, 0)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		list = list[:2*sample]

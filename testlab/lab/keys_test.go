@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 var (
-	keySeed = flag.Uint64("keys.seed", 0, "seed of the order in which keys are tried; 0 takes one from the clock")
+	keySeed = flag.Uint64("keys.seed", 0, "seed of the order in which keys are tried; 0 is 1, in nightly runs random")
 	keyOnly = flag.String("keys.only", "", "try alone what holds this text: a key, its place or its system")
 )
 
@@ -238,10 +238,7 @@ func lookup[T any](k kind, m map[string]T) (v T, ok bool) {
 // nothing. Otherwise the value must be rejected before anything is written, for a reason listed
 // here. Outside nightly runs only some keys, chosen by the seed, are tried.
 func TestKeysAreAppliedOrRefused(t *testing.T) {
-	seed := *keySeed
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
+	seed := sharedtest.Seed(*keySeed)
 	t.Logf("seed %d: repeat with -args -keys.seed=%[1]d", seed)
 	type trial struct {
 		keyCase

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet"
@@ -25,7 +24,7 @@ import (
 )
 
 var (
-	valueSeed = flag.Uint64("values.seed", 0, "seed of the order in which keys are tried; 0 takes one from the clock")
+	valueSeed = flag.Uint64("values.seed", 0, "seed of the order in which keys are tried; 0 is 1, in nightly runs random")
 	valueOnly = flag.String("values.only", "", "try alone what holds this text: a key, its place or its system")
 )
 
@@ -368,10 +367,7 @@ func finding(f validate.Finding) string { return f.ID + f.Device + strings.Join(
 // must be rejected with its position. A quantity must mean the same in every unit, and two
 // different values must not render alike unless check reports it.
 func TestEveryValueIsRenderedOrRefused(t *testing.T) {
-	seed := *valueSeed
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
+	seed := sharedtest.Seed(*valueSeed)
 	t.Logf("seed %d: repeat with -args -values.seed=%[1]d", seed)
 	all := properties(t)
 	type trial struct {

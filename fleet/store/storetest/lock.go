@@ -116,7 +116,7 @@ func crash(b *bench) {
 			return err == nil
 		})
 		ids, err := s.Journals(b.ctx())
-		if b.must(err); len(ids) != i {
+		if b.must(err); len(ids) != i || i > 0 && ids[0].Run != "run1" {
 			b.Errorf("after %q the journals are %v", commands, ids)
 		}
 	}
