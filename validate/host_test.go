@@ -621,7 +621,7 @@ func TestStatedSettings(t *testing.T) {
 		id, what, fix string
 	}{
 		"small buffer":     {func(p *nic.Port) { p.Buffers.V.Size[1] = 1000 }, "BUF-13", "has 1000 B, at 100G over 10m it needs 66024 B", applyHost},
-		"buffers of bnxt":  {func(p *nic.Port) { p.Driver, p.NV, p.RoCEApp = nic.DriverBNXT, nil, qos.Of(3) }, "BUF-13", "the intent says auto", "mlx5 alone"},
+		"buffers of bnxt":  {func(p *nic.Port) { p.Driver, p.NV, p.RoCEApp = nic.DriverBNXT, nil, qos.Of(3) }, "BUF-13", "the intent says auto", "only mlx5 supports"},
 		"willing":          {func(p *nic.Port) { p.Willing.V = true }, "DCB-01", "ETS is willing", applyHost},
 		"stall prevention": {func(p *nic.Port) { p.StallPrevention.V = "default" }, "NIC-07", "is default, 8s", applyHost},
 		"no stall prevention": {func(p *nic.Port) {

@@ -120,7 +120,7 @@ func TestOneDeviceAtTwoAddresses(t *testing.T) {
 			t.Errorf("%s: the first: %s", c.name, what)
 		}
 		what := seen.Add(f, "leaf3", c.b)
-		if (what != "") != c.want || c.want && !strings.Contains(what, "is that of leaf2 as well") {
+		if (what != "") != c.want || c.want && !strings.Contains(what, "also answers at the address of leaf2") {
 			t.Errorf("%s: %q", c.name, what)
 		}
 		if what := seen.Add(f, "leaf3", c.b); c.want == (what == "") {

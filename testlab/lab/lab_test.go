@@ -142,7 +142,7 @@ func TestLatency(t *testing.T) {
 func TestStartFails(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for _, c := range []struct{ system, model, want string }{
-		{"sonic", "Unheard-Of", `other: the lab needs one from the catalog, not "Unheard-Of"`},
+		{"sonic", "Unheard-Of", `other: unknown model "Unheard-Of": the lab needs one from the catalog`},
 	} {
 		dir := t.TempDir()
 		_, err := Start(load(t, c.system, c.model), dir, Options{})
