@@ -9,6 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
@@ -142,7 +143,7 @@ func (r *soloRun) findings() []Finding {
 	out := make([]Finding, 0, len(r.list))
 	for _, f := range r.list {
 		if f.Where = r.where(f.line, first(f.Ports), f.attr); r.text.rows && f.row != "" {
-			f.Where = r.c.File + " " + printable(f.row)
+			f.Where = r.c.File + " " + term.CleanLine(f.row)
 		}
 		out = append(out, f.Finding)
 	}
@@ -386,7 +387,7 @@ func (r *soloRun) groups(name string, q *qos.Port, pfc qos.PrioritySet) {
 	for _, p := range pfc.List() {
 		g := groupOr(m, p)
 		if of[g] = true; !has.Has(p) {
-			r.found("PFC-03", Error, name, qos.KindGroupBuffer.At(g), "PFC is on for priority %d, and priority group %d has the lossy profile %s", p, g, printable(q.Groups[g].Buffer.V))
+			r.found("PFC-03", Error, name, qos.KindGroupBuffer.At(g), "PFC is on for priority %d, and priority group %d has the lossy profile %s", p, g, term.CleanLine(q.Groups[g].Buffer.V))
 		}
 	}
 	for g := range q.Groups {
@@ -411,7 +412,7 @@ func (r *soloRun) groups(name string, q *qos.Port, pfc qos.PrioritySet) {
 			if sure {
 				severity = Error
 			}
-			r.found("BUF-08", severity, name, qos.KindQueueBuffer.At(n), "profile %s on queue %d of lossless priority %d is limited to %d B, the ingress pool has %d B", printable(b.V), n, p, limit, pool)
+			r.found("BUF-08", severity, name, qos.KindQueueBuffer.At(n), "profile %s on queue %d of lossless priority %d is limited to %d B, the ingress pool has %d B", term.CleanLine(b.V), n, p, limit, pool)
 		}
 	}
 }
@@ -446,7 +447,7 @@ func (r *soloRun) bundles() {
 			firsts[q.LAG.V] = q
 		case was.PFC.Or(0)|q.PFC.Or(0) != 0:
 			if fields := differing(was, q); len(fields) > 0 {
-				r.found("PRT-02", Error, name, fields[0], "members of %s differ in %s", printable(q.LAG.V), fieldNames(fields))
+				r.found("PRT-02", Error, name, fields[0], "members of %s differ in %s", term.CleanLine(q.LAG.V), fieldNames(fields))
 			}
 		}
 	}
@@ -487,9 +488,9 @@ func (r *soloRun) account() {
 		}
 	}
 	if unknown > 0 {
-		what := fmt.Sprintf("%d lines are not understood, the first is %s", unknown, printable(at))
+		what := fmt.Sprintf("%d lines are not understood, the first is %s", unknown, term.CleanLine(at))
 		if unknown == 1 {
-			what = "1 line is not understood: " + printable(at)
+			what = "1 line is not understood: " + term.CleanLine(at)
 		}
 		r.add(aloneFinding{Finding: Finding{ID: "UNKNOWN", Severity: Info, What: what, Unchecked: "some QoS lines", Because: "this tool does not understand them"}}, "")
 	}
@@ -537,11 +538,11 @@ func (r *soloRun) fails(check *Check, l *render.Line) {
 		f.Severity = Error
 	}
 	if text := strings.Trim(l.Text, ": "); text != "" {
-		f.What = printable(text) + ": " + f.What
+		f.What = term.CleanLine(text) + ": " + f.What
 	}
 	if len(ports) == 0 {
 		if l.No == 0 {
-			f.What = printable(l.Where) + " " + f.What
+			f.What = term.CleanLine(l.Where) + " " + f.What
 		}
 		ports = []string{""}
 	}

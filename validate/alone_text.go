@@ -12,6 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
@@ -101,7 +102,7 @@ var (
 func (r *soloRun) where(line int, port string, attr qos.Attr) string {
 	if l := r.setter(port, attr); line == 0 && l != nil {
 		if l.No == 0 {
-			return r.c.File + " " + printable(l.Where)
+			return r.c.File + " " + term.CleanLine(l.Where)
 		}
 		line = l.No
 		if word := says[attr.Kind]; word != nil && !word.MatchString(l.Text) {
@@ -118,7 +119,7 @@ func (r *soloRun) where(line int, port string, attr qos.Attr) string {
 		if k := attr.Kind.Of(); k == qos.OfQueue || k == qos.OfGroup {
 			key += "|" + strconv.Itoa(int(attr.Index))
 		}
-		return r.c.File + " " + printable(key)
+		return r.c.File + " " + term.CleanLine(key)
 	default:
 		line = r.text.lineOf(port, attr)
 	}
@@ -208,7 +209,7 @@ func (r *soloRun) lines() {
 		}
 		block := r.text.blocks[header]
 		if slices.ContainsFunc(block, func(l textLine) bool { return forRoCE.MatchString(l.text) }) {
-			r.foundAt("CFG-01", Warning, "", block[0].no, "%s is attached nowhere, so none of its lines is in force", printable(header))
+			r.foundAt("CFG-01", Warning, "", block[0].no, "%s is attached nowhere, so none of its lines is in force", term.CleanLine(header))
 		}
 	}
 	for _, l := range r.text.blocks["system qos"] {
@@ -236,7 +237,7 @@ func (r *soloRun) marks(m *qos.Maps) {
 		tc, _ := strconv.Atoi(w[1])
 		d, _ := strconv.Atoi(w[2])
 		if d < qos.NumDSCP && tcOf(m, d) != tc {
-			r.foundAt("CLS-17", Warning, "", r.text.blocks[header][0].no, "%s marks what leaves and classifies nothing: DSCP %d is in traffic class %d", printable(header), d, tcOf(m, d))
+			r.foundAt("CLS-17", Warning, "", r.text.blocks[header][0].no, "%s marks what leaves and classifies nothing: DSCP %d is in traffic class %d", term.CleanLine(header), d, tcOf(m, d))
 		}
 	}
 }
@@ -259,7 +260,7 @@ func (r *soloRun) halfOfPFC(port string) {
 		f := aloneFinding{line: at.no, Finding: Finding{ID: id, Severity: Error, What: what, Fix: fix}}
 		i := slices.IndexFunc(r.c.Account, func(l render.Line) bool { return l.No == at.no && l.Fate == render.Inert && l.Why != "" })
 		if i >= 0 {
-			f.What = printable(at.text) + ": " + r.c.Account[i].Why
+			f.What = term.CleanLine(at.text) + ": " + r.c.Account[i].Why
 			if f.ID = "PFC-15"; strings.Contains(f.What, "classifies nothing") {
 				f.ID = "CLS-19"
 			}
@@ -268,7 +269,7 @@ func (r *soloRun) halfOfPFC(port string) {
 			}
 		}
 		if policy := r.missing(); policy != "" {
-			f.Severity, f.What, f.Fix = Warning, f.What+"; policy "+printable(policy)+" of system qos is not in the file", ""
+			f.Severity, f.What, f.Fix = Warning, f.What+"; policy "+term.CleanLine(policy)+" of system qos is not in the file", ""
 		}
 		r.add(f, port)
 	}
@@ -303,7 +304,7 @@ func (r *soloRun) negotiated(at textLine, policy string) {
 	}
 	pausing := slices.ContainsFunc(r.text.blocks["policy-map type network-qos "+policy], func(l textLine) bool { return pauses.MatchString(l.text) })
 	if pausing && !slices.ContainsFunc(r.text.order, stated) {
-		r.foundAt("PFC-15", Warning, "", at.no, "policy %s pauses a class, and no port states PFC: it depends on what each neighbor negotiates", printable(policy))
+		r.foundAt("PFC-15", Warning, "", at.no, "policy %s pauses a class, and no port states PFC: it depends on what each neighbor negotiates", term.CleanLine(policy))
 	}
 }
 

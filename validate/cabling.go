@@ -10,6 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/derive"
 	"github.com/roce-fabric/roce-fabric/validate/topology"
@@ -32,7 +33,7 @@ func Cabling(f *intent.Fabric, file string, cables []topology.Cable) []Finding {
 				where = fmt.Sprintf("%s:%d", file, d.Line)
 			}
 		}
-		fd := Finding{ID: "TOP-07", Severity: s, Device: d.A.Device, What: printable(d.String()), Fix: fix, Where: where}
+		fd := Finding{ID: "TOP-07", Severity: s, Device: d.A.Device, What: term.CleanLine(d.String()), Fix: fix, Where: where}
 		if d.A.Port != "" {
 			fd.Ports, fd.Peers = []string{d.A.Port}, []string{d.B.String()}
 		}
@@ -152,7 +153,7 @@ func (r *Run) wrongNeighbor(p *intent.Port, n qos.Neighbor) (seen string, s Seve
 	if s == "" {
 		return "", ""
 	}
-	return printable(n.Device + "/" + n.Port), s
+	return term.CleanLine(n.Device + "/" + n.Port), s
 }
 
 // namesOf returns the port names of a switch: of its running state if it was read, otherwise

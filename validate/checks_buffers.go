@@ -9,6 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
@@ -244,11 +245,11 @@ func largePools(r *deviceRun) {
 		usual, _ := r.usualPool(name)
 		if pool.Size > memory+memory/4 && pool.Size > usual.Size {
 			one = true
-			f.What = fmt.Sprintf("pool %s has %s, and the packet memory %s is %s", printable(name), roundSize(pool.Size), whose, roundSize(memory))
+			f.What = fmt.Sprintf("pool %s has %s, and the packet memory %s is %s", term.CleanLine(name), roundSize(pool.Size), whose, roundSize(memory))
 			r.found(f, "")
 		}
 		if !pool.Egress && pool.Size > 0 { // egress pools count the same memory again
-			ingress = append(ingress, printable(name))
+			ingress = append(ingress, term.CleanLine(name))
 			sum = min(sum, 1<<62-pool.Size) + pool.Size
 			usually += usual.Size
 		}
@@ -355,7 +356,7 @@ func egressLimit(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
 	if !short {
 		return
 	}
-	f := Finding{Severity: Error, What: fmt.Sprintf("profile %s on the queue of lossless class %s %s, the ingress pool has %d B", printable(b.V), k.Name, what, pool.Size)}
+	f := Finding{Severity: Error, What: fmt.Sprintf("profile %s on the queue of lossless class %s %s, the ingress pool has %d B", term.CleanLine(b.V), k.Name, what, pool.Size)}
 	if !sure {
 		f.Severity = Warning
 	}
@@ -389,7 +390,7 @@ func lossyAlpha(r *deviceRun, p *intent.Port, q *qos.Port) {
 		if r.cfg.Platform.RoCEMode || r.shippedLossy(b.V, profile.Threshold) && r.platformAlpha(p, *least) {
 			severity = Info
 		}
-		r.found(Finding{Severity: severity, What: fmt.Sprintf("lossy priority group %d (%s) has alpha 2^%d, lossless groups of the pool 2^%d", g, printable(b.V), profile.Threshold, *least)}, p.Name)
+		r.found(Finding{Severity: severity, What: fmt.Sprintf("lossy priority group %d (%s) has alpha 2^%d, lossless groups of the pool 2^%d", g, term.CleanLine(b.V), profile.Threshold, *least)}, p.Name)
 	}
 }
 
@@ -433,7 +434,7 @@ func doubledRows(r *deviceRun) {
 		if l := &lines[i]; l.Check == r.check.ID {
 			_, port, _ := strings.Cut(l.Where, "|")
 			port, _, _ = strings.Cut(port, "|")
-			r.found(Finding{Severity: Warning, What: printable(l.Why)}, printable(port))
+			r.found(Finding{Severity: Warning, What: term.CleanLine(l.Why)}, term.CleanLine(port))
 		}
 	}
 }

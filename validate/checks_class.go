@@ -10,6 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
 var classChecks = []Check{
@@ -156,7 +157,7 @@ func failingLines(r *deviceRun) {
 		}
 		seen[[2]string{l.Where, l.Why}] = true
 		where := strings.Trim(l.Where+": "+l.Text, ": ")
-		r.found(Finding{Severity: r.check.Worst(), What: fmt.Sprintf("%s: %s", printable(where), cmp.Or(l.Why, r.check.Title))}, "")
+		r.found(Finding{Severity: r.check.Worst(), What: fmt.Sprintf("%s: %s", term.CleanLine(where), cmp.Or(l.Why, r.check.Title))}, "")
 	}
 }
 
@@ -165,13 +166,13 @@ func failingLines(r *deviceRun) {
 func insidePorts(r *deviceRun) {
 	for _, name := range natural.Keys(r.cfg.Ports) {
 		if q := r.cfg.Ports[name]; q.Inside && q.Trust.V == qos.TrustNone {
-			r.found(Finding{Severity: Warning, What: "the port is internal to the switch and has no DSCP map: traffic through it goes to queue 0", Fix: "attach the DSCP map of the other ports to it"}, printable(name))
+			r.found(Finding{Severity: Warning, What: "the port is internal to the switch and has no DSCP map: traffic through it goes to queue 0", Fix: "attach the DSCP map of the other ports to it"}, term.CleanLine(name))
 		}
 	}
 	for _, name := range natural.Keys(r.cfg.Overlays) {
 		o := r.cfg.Overlays[name]
 		for _, p := range r.losslessOf(o.Ports) {
-			r.overlay(printable(name), o, p)
+			r.overlay(term.CleanLine(name), o, p)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
@@ -262,7 +263,7 @@ func (r *Run) Gate(res *gate.Result) {
 	}
 	check := Lookup("ECN-16")
 	for _, name := range natural.Keys(res.Unmarked) {
-		c.add(Finding{ID: check.ID, Severity: Info, Device: name, What: "ECN marks are not counted: " + printable(res.Unmarked[name]), Fix: check.Fix, Where: r.placeOf(name)}, "")
+		c.add(Finding{ID: check.ID, Severity: Info, Device: name, What: "ECN marks are not counted: " + term.CleanLine(res.Unmarked[name]), Fix: check.Fix, Where: r.placeOf(name)}, "")
 	}
 	r.Note(c.list...)
 	r.counted, r.pauses = res.Ports, res.Sources

@@ -5,6 +5,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
@@ -209,7 +210,7 @@ func (r *deviceRun) headroomBelowFloor(p *intent.Port, q *qos.Port) {
 		}
 		if most < floor {
 			r.found(Finding{Severity: Warning, Fix: "raise the headroom, or remove the line",
-				What: fmt.Sprintf("%q leaves a lossless group at most %d B of headroom%s, below the floor of %d B: the round trip in %s of cable and two frames of %d B", printable(l.What), most, of, floor, p.Cable.V, frame)},
+				What: fmt.Sprintf("%q leaves a lossless group at most %d B of headroom%s, below the floor of %d B: the round trip in %s of cable and two frames of %d B", term.CleanLine(l.What), most, of, floor, p.Cable.V, frame)},
 				p.Name)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
@@ -144,6 +145,6 @@ func (r *deviceRun) leftDown(port string) (what, fix string) {
 	if run == "" {
 		return "", ""
 	}
-	return fmt.Sprintf("the port is administratively down: run %s took it down for a step and did not bring it up", cmp.Or(printable(run), "an earlier one")),
+	return fmt.Sprintf("the port is administratively down: run %s took it down for a step and did not bring it up", cmp.Or(term.CleanLine(run), "an earlier one")),
 		"apply the intent, which brings it up, or roll the run back"
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
@@ -253,7 +254,7 @@ func unknown(r *deviceRun) {
 		if u.Text != "" {
 			what = strings.TrimSpace(fmt.Sprintf("%s %q", what, u.Text))
 		}
-		f := Finding{Severity: Info, What: printable(fmt.Sprintf("%s: %s", what, u.Why))}
+		f := Finding{Severity: Info, What: term.CleanLine(fmt.Sprintf("%s: %s", what, u.Why))}
 		if u.Open {
 			f.Unchecked, f.Because = "some QoS settings", "this tool does not understand them"
 		}
@@ -305,5 +306,5 @@ func releases(r *deviceRun) {
 }
 
 func otherRelease(o *outlierRun) {
-	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the release is %s, that of %d of %d switches (%s) is %s", printable(o.value), o.share, o.of, o.group, printable(o.usual))})
+	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the release is %s, that of %d of %d switches (%s) is %s", term.CleanLine(o.value), o.share, o.of, o.group, term.CleanLine(o.usual))})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
 // leastLossy is the share of packet memory, in percent, below which lossy traffic counts as
@@ -31,7 +32,7 @@ func largeShares(r *deviceRun) {
 	if all > 100 {
 		var each []string
 		for _, name := range natural.Keys(r.cfg.Shares) {
-			each = append(each, fmt.Sprintf("%s %d %%", printable(name), r.cfg.Shares[name].Percent))
+			each = append(each, fmt.Sprintf("%s %d %%", term.CleanLine(name), r.cfg.Shares[name].Percent))
 		}
 		r.found(Finding{Severity: Error, What: fmt.Sprintf("pools together have %d %% of the packet memory: %s", all, strings.Join(each, ", ")), Fix: "give the pools 100 % at most"}, "")
 		return

@@ -9,6 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate/deadlock"
 )
@@ -373,7 +374,7 @@ func floods(r *deviceRun) {
 	for i := range r.cfg.Bridges {
 		b := &r.cfg.Bridges[i]
 		if !(b.MACAge.Set && b.ARPAge.Set) && len(r.losslessOf(b.Ports)) > 0 {
-			r.found(Finding{Severity: Info, What: fmt.Sprintf("it is not known when MAC and ARP entries of %s age out: whether packets to a host that is gone are flooded is not checked", printable(b.VLANs)),
+			r.found(Finding{Severity: Info, What: fmt.Sprintf("it is not known when MAC and ARP entries of %s age out: whether packets to a host that is gone are flooded is not checked", term.CleanLine(b.VLANs)),
 				Fix: "compare both timers on the switch", Unchecked: "flooding in VLANs", Because: "it is not known when addresses age out"}, "")
 		}
 		if !b.Floods() {
@@ -385,7 +386,7 @@ func floods(r *deviceRun) {
 		}
 		for _, p := range r.losslessOf(b.Ports) {
 			r.found(Finding{Severity: Warning, What: fmt.Sprintf("packets to a host that is gone are flooded in %s: its MAC address ages out after %.0f s, its ARP entry %s",
-				printable(b.VLANs), b.MACAge.V.Seconds(), arp)}, p.Name)
+				term.CleanLine(b.VLANs), b.MACAge.V.Seconds(), arp)}, p.Name)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
 // tunnelRules are the rules of tunnel checks: a tunnel may carry traffic other than RDMA, and
@@ -64,7 +65,7 @@ func hiddenDSCP(r *deviceRun, name string, t qos.Tunnel) {
 	if t.OuterDSCP.Set {
 		outer = fmt.Sprintf("DSCP %d", t.OuterDSCP.V)
 	}
-	r.ofTunnel(fmt.Sprintf("tunnel %s gives every outer header %s, whatever the DSCP of the inner packet", printable(name), outer))
+	r.ofTunnel(fmt.Sprintf("tunnel %s gives every outer header %s, whatever the DSCP of the inner packet", term.CleanLine(name), outer))
 }
 
 func lostMarks(r *deviceRun, name string, t qos.Tunnel) {
@@ -80,7 +81,7 @@ func lostMarks(r *deviceRun, name string, t qos.Tunnel) {
 	default:
 		return
 	}
-	r.ofTunnel("tunnel " + printable(name) + " " + what)
+	r.ofTunnel("tunnel " + term.CleanLine(name) + " " + what)
 }
 
 func tunnelMode(r *deviceRun, _ string, t qos.Tunnel) {

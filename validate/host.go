@@ -7,6 +7,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
@@ -68,7 +69,9 @@ func (v *hostCheck) agents() {
 	}
 }
 
-func agentsOf(h *nic.Host) string { return printable(strings.Join(natural.Sorted(h.Agents), ", ")) }
+func agentsOf(h *nic.Host) string {
+	return term.CleanLine(strings.Join(natural.Sorted(h.Agents), ", "))
+}
 
 // firmwareAgent says why a port's firmware is known to run LLDP or DCBX; "" if it is not.
 func firmwareAgent(p *nic.Port) string {
@@ -85,7 +88,7 @@ func firmwareAgent(p *nic.Port) string {
 	for _, name := range []string{"LLDP_NB_DCBX", "LLDP_NB_RX_MODE", "LLDP_NB_TX_MODE"} {
 		name = fmt.Sprintf("%s_P%d", name, p.CardPort)
 		if cur := cfg.Params[name].Current; cur.Numbered && cur.Number != 0 {
-			return fmt.Sprintf("%s is %s", name, printable(cur.String()))
+			return fmt.Sprintf("%s is %s", name, term.CleanLine(cur.String()))
 		}
 	}
 	return ""
@@ -124,7 +127,7 @@ func (v *hostCheck) strangers() {
 		if v.desired.Ports[name] != nil || p == nil || p.RDMA == "" || p.VF || !p.Carrier.Or(false) {
 			continue
 		}
-		v.add("NIC-04", Info, printable(name), v.host.Pos.String(), "add it to the host's nics, if it belongs to the fabric", "RDMA device %s has a link but is not in the intent: it was not checked", printable(p.RDMA))
+		v.add("NIC-04", Info, term.CleanLine(name), v.host.Pos.String(), "add it to the host's nics, if it belongs to the fabric", "RDMA device %s has a link but is not in the intent: it was not checked", term.CleanLine(p.RDMA))
 	}
 }
 

@@ -28,7 +28,7 @@ func Hosts(running []*nic.Host, managed func(host, port string) bool) []Finding 
 			if p == nil || p.RDMA == "" || managed != nil && !managed(h.Name, name) {
 				continue
 			}
-			m := member{printable(h.Name), printable(name), p}
+			m := member{term.CleanLine(h.Name), term.CleanLine(name), p}
 			all = append(all, m)
 			if p.Driver != "" && !p.VF {
 				kind := p.Vendor + ":" + p.Device + " " + p.Driver
@@ -46,12 +46,12 @@ func Hosts(running []*nic.Host, managed func(host, port string) bool) []Finding 
 			func(p *nic.Port) (string, bool) { return p.DriverVersion, p.DriverVersion != "" },
 			func(string) string { return "run the same kernel or driver package on these hosts" }})
 		for _, param := range dcqcn(ms) {
-			outliers(&c, ms, common{"ECN-12", "DCQCN parameter " + printable(param), nic.LayerDriver,
+			outliers(&c, ms, common{"ECN-12", "DCQCN parameter " + term.CleanLine(param), nic.LayerDriver,
 				func(p *nic.Port) (string, bool) {
 					v, ok := p.DCQCN[param]
 					return strconv.FormatUint(v, 10), ok
 				},
-				func(usual string) string { return sameParameter(ms[0].p.Driver, printable(param), usual) }})
+				func(usual string) string { return sameParameter(ms[0].p.Driver, term.CleanLine(param), usual) }})
 		}
 	}
 	outliers(&c, all, common{"MTU-04", "the RDMA MTU", nic.LayerDriver,
@@ -126,8 +126,8 @@ func outliers(c *collector, ms []member, tr common) {
 	}
 	for _, m := range ms {
 		if v, ok := tr.value(m.p); ok && v != usual {
-			c.add(Finding{ID: tr.id, Severity: Warning, Device: m.host, Fix: tr.fix(printable(usual)),
-				What: fmt.Sprintf("%s is %s, %d other NICs have %s (layer %s)", tr.name, printable(v), most, printable(usual), tr.layer)}, m.port)
+			c.add(Finding{ID: tr.id, Severity: Warning, Device: m.host, Fix: tr.fix(term.CleanLine(usual)),
+				What: fmt.Sprintf("%s is %s, %d other NICs have %s (layer %s)", tr.name, term.CleanLine(v), most, term.CleanLine(usual), tr.layer)}, m.port)
 		}
 	}
 }
@@ -154,7 +154,7 @@ func reportTie(c *collector, values []string, groups map[string][]member, tr com
 		for _, m := range groups[v] {
 			names = append(names, m.host+"/"+m.port)
 		}
-		parts = append(parts, fmt.Sprintf("%s on %s (%s)", printable(v), words.Count(len(names), "NIC"), term.Clip(natural.Fold(natural.Sorted(names)), 80)))
+		parts = append(parts, fmt.Sprintf("%s on %s (%s)", term.CleanLine(v), words.Count(len(names), "NIC"), term.Clip(natural.Fold(natural.Sorted(names)), 80)))
 	}
 	f.What = fmt.Sprintf("%s differs: %s (layer %s)", tr.name, strings.Join(parts, ", "), tr.layer)
 	c.add(f, "")

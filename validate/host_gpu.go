@@ -1,5 +1,9 @@
 package validate
 
+import (
+	"github.com/roce-fabric/roce-fabric/internal/term"
+)
+
 // gpus checks whether RDMA to GPU memory leaves the root complex of the NIC.
 func (p *portCheck) gpus(at string) {
 	if len(p.running.GPUs) == 0 || !p.have.Seat.Set {
@@ -19,5 +23,5 @@ func (p *portCheck) gpus(at string) {
 		way = "the host does not show their NUMA nodes"
 	}
 	p.add("NIC-17", severity, p.name, at, "move the card to a slot next to a GPU; if it is no NIC of the GPUs, accept this in the intent",
-		"no GPU of the host is on the PCIe root complex of the NIC, %s: %s", printable(p.have.Seat.V.Root), way)
+		"no GPU of the host is on the PCIe root complex of the NIC, %s: %s", term.CleanLine(p.have.Seat.V.Root), way)
 }

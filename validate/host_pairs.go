@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
@@ -27,7 +28,7 @@ func (p *portCheck) pairs(at string) {
 		if prio >= 0 {
 			in = fmt.Sprintf("priority %d", prio)
 		}
-		p.add("NIC-16", Warning, p.name, at, fmt.Sprintf("set NCCL_IB_TC=%d, UCX_IB_TRAFFIC_CLASS=%d or the like in %s", w.ToS.V, w.ToS.V, printable(use.Program)),
-			"%s sends RDMA with DSCP %d (%s), seen on %d of its %s; the intent says DSCP %d", printable(use.Program), use.DSCP, in, use.Read, words.Count(use.Of, "queue pair"), w.ToS.V>>2)
+		p.add("NIC-16", Warning, p.name, at, fmt.Sprintf("set NCCL_IB_TC=%d, UCX_IB_TRAFFIC_CLASS=%d or the like in %s", w.ToS.V, w.ToS.V, term.CleanLine(use.Program)),
+			"%s sends RDMA with DSCP %d (%s), seen on %d of its %s; the intent says DSCP %d", term.CleanLine(use.Program), use.DSCP, in, use.Read, words.Count(use.Of, "queue pair"), w.ToS.V>>2)
 	}
 }

@@ -15,9 +15,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
 )
 
-// printable makes a name from a host safe to print.
-func printable(s string) string { return term.CleanLine(s) }
-
 // portCheck checks one NIC.
 type portCheck struct {
 	*hostCheck
@@ -187,7 +184,7 @@ func (p *portCheck) tos(ch nic.Change) {
 	if have.V&3 == 3 {
 		bits = "CE"
 	}
-	p.found("ECN-13", Warning, nic.FieldToS, fmt.Sprintf("%s, to set ToS %d", applyHost, want), "ToS %d has the ECN bits of %s, and it is not known whether %s sets them itself", have.V, bits, cmp.Or(printable(p.have.Driver), "the driver"))
+	p.found("ECN-13", Warning, nic.FieldToS, fmt.Sprintf("%s, to set ToS %d", applyHost, want), "ToS %d has the ECN bits of %s, and it is not known whether %s sets them itself", have.V, bits, cmp.Or(term.CleanLine(p.have.Driver), "the driver"))
 }
 
 // dscp reports a wrong DSCP map: an error if it moves RDMA or congestion notifications,
@@ -270,7 +267,7 @@ func (p *portCheck) firmware(name string, ch nic.Change) {
 	if ch.Kind == nic.KindResetPending {
 		what = fmt.Sprintf("%s is %s in force and %s at the next boot", name, ch.Old, ch.New)
 	} else if inForce.Known() {
-		what += fmt.Sprintf(" and %s in force", printable(inForce.String()))
+		what += fmt.Sprintf(" and %s in force", term.CleanLine(inForce.String()))
 	}
 	id, severity, by := "DRIFT", Warning, ""
 	wrongNow := inForce.Numbered && !inForce.Same(mlxconfig.ParseValue(ch.New))

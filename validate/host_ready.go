@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
@@ -66,10 +67,10 @@ func (p *portCheck) transport(at string) {
 	case !t.Set:
 	case t.V == nic.TransportRoCE:
 		if s := p.have.RDMAState; s.Set && s.V != nic.RDMAActive && p.have.Carrier.V {
-			p.add("NIC-13", Error, p.name, at, "bring the interface up: 'rdma link' and the kernel's log say more", "the RDMA port is %s although the NIC has a carrier", printable(s.V))
+			p.add("NIC-13", Error, p.name, at, "bring the interface up: 'rdma link' and the kernel's log say more", "the RDMA port is %s although the NIC has a carrier", term.CleanLine(s.V))
 		}
 	case t.V == nic.TransportIWARP && p.have.Driver == nic.DriverICE:
-		p.add("NIC-13", Error, p.name, at, fmt.Sprintf("turn enable_iwarp off and enable_roce on with 'devlink dev param set pci/%s', or with Intel's own irdma set roce_ena=1: this tool does not", printable(p.have.PCI)), "the RDMA device speaks iWARP")
+		p.add("NIC-13", Error, p.name, at, fmt.Sprintf("turn enable_iwarp off and enable_roce on with 'devlink dev param set pci/%s', or with Intel's own irdma set roce_ena=1: this tool does not", term.CleanLine(p.have.PCI)), "the RDMA device speaks iWARP")
 	case t.V == nic.TransportInfiniBand:
 		p.add("NIC-13", Error, p.name, at, "set LINK_TYPE of the port to ETH with mlxconfig, and reset the card: this tool does not", "the port of the card is set to InfiniBand")
 	default:
@@ -81,13 +82,13 @@ func (p *portCheck) transport(at string) {
 func (v *hostCheck) lost(want *nic.Port) (what, fix string) {
 	if want.Select.Set {
 		why := cmp.Or(v.running.Unchosen[want.Name], want.Select.V.String())
-		return printable(why), "correct select in the intent, or look for the card"
+		return term.CleanLine(why), "correct select in the intent, or look for the card"
 	}
 	what, fix = "the host has no such interface", "correct its name in the intent, or look for the card"
 	if want.RDMA != "" {
 		for _, name := range natural.Keys(v.running.Ports) {
 			if p := v.running.Ports[name]; p != nil && p.RDMA == want.RDMA && p.RDMAPort <= 1 && v.desired.Ports[name] == nil {
-				return fmt.Sprintf("%s: its RDMA device %s belongs to %s", what, want.RDMA, printable(name)), "correct its name in the intent, or on the host"
+				return fmt.Sprintf("%s: its RDMA device %s belongs to %s", what, want.RDMA, term.CleanLine(name)), "correct its name in the intent, or on the host"
 			}
 		}
 	}
@@ -100,7 +101,7 @@ func (v *hostCheck) lost(want *nic.Port) (what, fix string) {
 		if len(away) > 1 {
 			have = "have"
 		}
-		what += fmt.Sprintf("; %s %s no interface in this network namespace", printable(strings.Join(away, ", ")), have)
+		what += fmt.Sprintf("; %s %s no interface in this network namespace", term.CleanLine(strings.Join(away, ", ")), have)
 		fix = "if a container has it, take it out of the intent, or validate from there; else correct its name in the intent"
 	}
 	return what, fix

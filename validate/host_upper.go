@@ -7,6 +7,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
@@ -34,11 +35,11 @@ func (p *portCheck) rdmaMTU() {
 			severity = Warning
 		}
 		payload = min(payload, most)
-		says = append(says, fmt.Sprintf("%s %s over it has an MTU of %d B", kindOf(u), printable(u.Name), u.MTU.V))
+		says = append(says, fmt.Sprintf("%s %s over it has an MTU of %d B", kindOf(u), term.CleanLine(u.Name), u.MTU.V))
 		if want != nil {
 			rise = append(rise, fmt.Sprintf("the MTU of %s rises from %d to %d B", u.Name, u.MTU.V, want.MTU.V))
 		} else {
-			fixes = append(fixes, p.writeUpper(u, fmt.Sprintf("its MTU rises from %d to %d B", u.MTU.V, w.MTU.V), fmt.Sprintf("raise the MTU of %s from %d to %d B", printable(u.Name), u.MTU.V, w.MTU.V)))
+			fixes = append(fixes, p.writeUpper(u, fmt.Sprintf("its MTU rises from %d to %d B", u.MTU.V, w.MTU.V), fmt.Sprintf("raise the MTU of %s from %d to %d B", term.CleanLine(u.Name), u.MTU.V, w.MTU.V)))
 		}
 	}
 	what := fmt.Sprintf("over it RDMA has an MTU of at most %d B", payload)
@@ -68,7 +69,7 @@ func kindOf(u *nic.Upper) string {
 	if u.Kind == nic.UpperVLAN {
 		return "VLAN"
 	}
-	return printable(string(u.Kind))
+	return term.CleanLine(string(u.Kind))
 }
 
 // writeUpper returns the fix for a device that the intent does not list: then says what apply
@@ -76,7 +77,7 @@ func kindOf(u *nic.Upper) string {
 func (v *hostCheck) writeUpper(u *nic.Upper, then, byHand string) string {
 	bond, entry := u, ""
 	if u.Kind == nic.UpperVLAN && u.VLAN.Set && len(u.On) == 1 {
-		entry = fmt.Sprintf("vlans: {%s: {on: %s, id: %d}}", printable(u.Name), printable(u.On[0]), u.VLAN.V)
+		entry = fmt.Sprintf("vlans: {%s: {on: %s, id: %d}}", term.CleanLine(u.Name), term.CleanLine(u.On[0]), u.VLAN.V)
 		bond = nil
 		if v.host.NIC(u.On[0]) == nil && v.desired.Uppers[u.On[0]] == nil {
 			bond = v.running.Uppers[u.On[0]]
@@ -88,10 +89,10 @@ func (v *hostCheck) writeUpper(u *nic.Upper, then, byHand string) string {
 	case bond == nil || bond.Kind != nic.UpperBond:
 		return byHand + ", there and in the network configuration of the host: this tool sets bonds and VLANs alone"
 	default:
-		members := fmt.Sprintf("bonds: {%s: {members: [%s]}}", printable(bond.Name), printable(strings.Join(bond.On, ", ")))
+		members := fmt.Sprintf("bonds: {%s: {members: [%s]}}", term.CleanLine(bond.Name), term.CleanLine(strings.Join(bond.On, ", ")))
 		entry = strings.TrimSuffix(members+", "+entry, ", ")
 		if more := slices.DeleteFunc(slices.Clone(bond.On), func(name string) bool { return !unlisted(name) }); len(more) > 0 {
-			return fmt.Sprintf("list %s in nics of the host in the intent, write %s there, and apply it: %s", printable(strings.Join(more, ", ")), entry, then)
+			return fmt.Sprintf("list %s in nics of the host in the intent, write %s there, and apply it: %s", term.CleanLine(strings.Join(more, ", ")), entry, then)
 		}
 	}
 	return fmt.Sprintf("write %s for the host into the intent, and apply it: %s", entry, then)
@@ -124,10 +125,10 @@ func (p *portCheck) tags() {
 		}
 		fix := nic.RDMAPriority
 		if want == nil {
-			fix = p.writeUpper(u, "its egress-qos-map gives RDMA the PCP of its class", fmt.Sprintf("ip link set dev %s type vlan egress-qos-map %d:%d", printable(u.Name), from, pcps[0]))
+			fix = p.writeUpper(u, "its egress-qos-map gives RDMA the PCP of its class", fmt.Sprintf("ip link set dev %s type vlan egress-qos-map %d:%d", term.CleanLine(u.Name), from, pcps[0]))
 		}
 		p.found("NIC-02", Error, nic.FieldEgress, fix, "VLAN %s over it sends RDMA-CM with PCP %d, the intent says %s: the kernel has priority %d for ToS %d",
-			printable(u.Name), u.Egress.V[from], qos.FoldInts(pcps), from, tos.V)
+			term.CleanLine(u.Name), u.Egress.V[from], qos.FoldInts(pcps), from, tos.V)
 	}
 }
 

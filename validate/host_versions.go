@@ -5,6 +5,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
@@ -31,6 +32,6 @@ func (p *portCheck) version(what string, layer nic.Layer, want *intent.Versions,
 		p.c.add(Finding{ID: "NIC-19", Severity: Info, Device: p.host.Name, Where: want.Pos.String(), Unchecked: "the version of the " + what, Because: "the host does not show it",
 			What: fmt.Sprintf("the host does not show a version of the %s, the baseline is %s (layer %s)", what, wanted, layer), Fix: "load the RDMA driver of the card, or look at the card with the vendor's tool"}, p.name)
 	case !ok:
-		p.add("NIC-19", Warning, p.name, want.Pos.String(), fmt.Sprintf("install %s %s: this tool installs none", what, wanted), "the %s is %s, the baseline is %s (layer %s)", what, printable(have), wanted, layer)
+		p.add("NIC-19", Warning, p.name, want.Pos.String(), fmt.Sprintf("install %s %s: this tool installs none", what, wanted), "the %s is %s, the baseline is %s (layer %s)", what, term.CleanLine(have), wanted, layer)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
@@ -19,13 +20,13 @@ func (p *portCheck) fec() {
 	}
 	if want := drivers.FECOf(p.sw.FEC.V); want.Set && want.V != "auto" {
 		if have.V != want.V {
-			p.add("PRT-04", Warning, p.name, p.sw.FEC.From.String(), fix, "the link runs with FEC %s, the intent says %s", printable(have.V), want.V)
+			p.add("PRT-04", Warning, p.name, p.sw.FEC.From.String(), fix, "the link runs with FEC %s, the intent says %s", term.CleanLine(have.V), want.V)
 		}
 		return
 	}
 	if w := p.far.wire; w.known && w.up && w.fec != "" && w.fec != have.V {
 		p.c.add(Finding{ID: "PRT-06", Severity: Warning, Device: p.host.Name, Where: p.want.From[nic.FieldPort], Fix: fix, Peers: []string{p.end.String()},
-			What: fmt.Sprintf("the NIC runs with FEC %s, the switch port with %s", printable(have.V), w.fec)}, p.name)
+			What: fmt.Sprintf("the NIC runs with FEC %s, the switch port with %s", term.CleanLine(have.V), w.fec)}, p.name)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
@@ -12,7 +13,7 @@ import (
 // settings are left to DCB-02.
 func (v *hostCheck) writers() {
 	if why := v.running.Missing[nic.FieldWriters]; why != "" && len(v.desired.Ports) > 0 {
-		v.unread("READ", Info, "", nic.FieldWriters, "read the host as root", nic.Change{Blocked: printable(why)})
+		v.unread("READ", Info, "", nic.FieldWriters, "read the host as root", nic.Change{Blocked: term.CleanLine(why)})
 	}
 	for _, w := range v.running.Writers {
 		for _, name := range natural.Keys(v.desired.Ports) {
@@ -53,13 +54,13 @@ func rivalSays(w nic.Writer, rival nic.Rival, ch nic.Change) string {
 		says = fmt.Sprintf("sets %s as well, to a value that is not known before it runs", w.Field)
 	}
 	if w.Idle != "" {
-		says += "; " + printable(w.Idle)
+		says += "; " + term.CleanLine(w.Idle)
 	}
 	return says
 }
 
 func rivalFix(w nic.Writer, rival nic.Rival, ch nic.Change) string {
-	at := printable(w.Place)
+	at := term.CleanLine(w.Place)
 	if rival == nic.OtherRival {
 		return fmt.Sprintf("remove the setting from %s, or write %s there", at, ch.New)
 	}

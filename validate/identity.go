@@ -10,6 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/derive"
 )
@@ -96,7 +97,7 @@ func (id identity) contradictsStated() (what, where string) {
 		// A driver that reads no model reports the intent's.
 		own := c.name == "model" && strings.EqualFold(c.shown, id.model.V)
 		if c.shown != "" && c.want.V != "" && !own && !strings.EqualFold(c.shown, c.want.V) {
-			return fmt.Sprintf("the device at %s has the %s %s, the intent states %s for %s", id.at, c.name, printable(c.shown), c.want.V, id.device), c.want.From.String()
+			return fmt.Sprintf("the device at %s has the %s %s, the intent states %s for %s", id.at, c.name, term.CleanLine(c.shown), c.want.V, id.device), c.want.From.String()
 		}
 	}
 	return "", ""
@@ -139,7 +140,7 @@ func (id identity) contradictsRecord() (what, where string) {
 		return "", ""
 	}
 	now, then := id.Unit.Versus(id.Recorded)
-	return fmt.Sprintf("the device at %s has the %s; run %s recorded %s for %s", id.at, now, printable(id.Run), then, id.device), ""
+	return fmt.Sprintf("the device at %s has the %s; run %s recorded %s for %s", id.at, now, term.CleanLine(id.Run), then, id.device), ""
 }
 
 // leastNeighbors is how many neighbours prove that a device is another one. Fewer may be

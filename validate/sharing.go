@@ -9,6 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render"
@@ -297,11 +298,11 @@ func (r *deviceRun) smallPool(p *intent.Port, k *intent.Class) (f fault, name st
 	usual, how := r.usualPool(name)
 	switch {
 	case usual.Size > 0 && pool.Size < usual.Size/2:
-		f.What = fmt.Sprintf("pool %s has %s, %s %s", printable(name), roundSize(pool.Size), how, roundSize(usual.Size))
+		f.What = fmt.Sprintf("pool %s has %s, %s %s", term.CleanLine(name), roundSize(pool.Size), how, roundSize(usual.Size))
 	case usual.XOFF > 0 && pool.XOFF < usual.XOFF/2:
-		f.What = fmt.Sprintf("pool %s has %s for headroom, %s %s", printable(name), roundSize(pool.XOFF), how, roundSize(usual.XOFF))
+		f.What = fmt.Sprintf("pool %s has %s for headroom, %s %s", term.CleanLine(name), roundSize(pool.XOFF), how, roundSize(usual.XOFF))
 	case usual.Size == 0 && r.cfg.Hardware.Memory > 0 && pool.Size < r.cfg.Hardware.Memory/leastPart:
-		f.What = fmt.Sprintf("pool %s has %s of the %s of packet memory that the switch shows", printable(name), roundSize(pool.Size), roundSize(r.cfg.Hardware.Memory))
+		f.What = fmt.Sprintf("pool %s has %s of the %s of packet memory that the switch shows", term.CleanLine(name), roundSize(pool.Size), roundSize(r.cfg.Hardware.Memory))
 	default:
 		return f, ""
 	}
@@ -427,7 +428,7 @@ func (r *deviceRun) egressOf(name string, admits int64) (what string, sure, shor
 		return "", false, false
 	}
 	if usual, _ := r.usualPool(profile.Pool); pool.Size < min(admits, usual.Size) {
-		return fmt.Sprintf("takes from pool %s, which has %d B", printable(profile.Pool), pool.Size), true, true
+		return fmt.Sprintf("takes from pool %s, which has %d B", term.CleanLine(profile.Pool), pool.Size), true, true
 	}
 	shipped, ok := r.d.Model.Profile(name)
 	if !ok || profile.Static || shipped.DynamicTh == nil || profile.Threshold >= *shipped.DynamicTh {
