@@ -426,10 +426,7 @@ func groupsInForce(r *deviceRun) {
 
 // doubledRows finds rows of the running configuration that name the same priority group.
 func doubledRows(r *deviceRun) {
-	if r.seen.Account == nil {
-		return
-	}
-	lines := cached(&r.memo.lines, 0, r.seen.Account)
+	lines := r.accountOf()
 	for i := range lines {
 		if l := &lines[i]; l.Check == r.check.ID {
 			_, port, _ := strings.Cut(l.Where, "|")

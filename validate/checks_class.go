@@ -145,10 +145,7 @@ var classChecks = []Check{
 // failingLines finds lines of the running configuration that fail a check by themselves,
 // whatever the intent says.
 func failingLines(r *deviceRun) {
-	if r.seen.Account == nil {
-		return
-	}
-	lines := cached(&r.memo.lines, 0, r.seen.Account)
+	lines := r.accountOf()
 	seen := map[[2]string]bool{}
 	for i := range lines {
 		l := &lines[i]
@@ -204,6 +201,16 @@ func (r *deviceRun) overlay(name string, o qos.Overlay, p *intent.Port) {
 	}
 }
 
+// classMemo keeps the differences of maps, which most ports share.
+type classMemo struct{ moves map[movesKey]dscpDrift }
+
+// movesKey identifies the moves of a port: its running map, the intended map, and the settings
+// with the classes.
+type movesKey struct {
+	have, want *qos.Maps
+	settings   *intent.Settings
+}
+
 // dscpDrift holds the differences between a running DSCP map and the intended one.
 type dscpDrift struct {
 	lost, foreign []int // DSCPs that left or entered lossless classes
@@ -224,7 +231,7 @@ func (r *deviceRun) dscpDriftOf(p *intent.Port) dscpDrift {
 	if have == nil || want == nil || have == want {
 		return dscpDrift{}
 	}
-	return cached(&r.memo.moves, movesKey{have, want, p.Settings}, func() dscpDrift { return findDSCPDrift(have, want, p.Settings) })
+	return cached(&keptIn[classMemo](&r.memo).moves, movesKey{have, want, p.Settings}, func() dscpDrift { return findDSCPDrift(have, want, p.Settings) })
 }
 
 func findDSCPDrift(have, want *qos.Maps, s *intent.Settings) dscpDrift {

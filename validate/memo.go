@@ -3,56 +3,28 @@ package validate
 import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render"
-	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
-// memo caches computations for the ports of one switch, most of which are alike.
-type memo struct {
-	sharing  map[sharingKey]render.Sharing
-	plain    map[sharingKey]render.Sharing
-	pressure map[pressureKey]pressure
-	curve    map[sharingKey]qos.ECN
-	usual    map[string]qos.Pool
-	lossless map[*intent.Settings]qos.PrioritySet
-	moves    map[movesKey]dscpDrift
-	lines    map[int][]render.Line
-}
+// memo keeps what the checks of one switch, or of one fabric, have computed. Each package of checks
+// keeps a struct of its own in it.
+type memo struct{ kept map[any]any }
 
-// movesKey identifies the moves of a port: its running map, the intended map, and the settings
-// with the classes.
-type movesKey struct {
-	have, want *qos.Maps
-	settings   *intent.Settings
-}
-
-// sharingKey holds everything about a port that the shared buffer of a class depends on.
-type sharingKey struct {
-	settings *intent.Settings
-	class    *intent.Class
-	speed    units.Rate
-	cabled   bool
-	uplink   bool
-	// group, speeds and cable are the running values of the port; unset for the intent.
-	group  qos.Group
-	speeds qos.Opt[units.Rate]
-	cable  qos.Opt[units.Length]
-}
-
-// sharingKey returns the key for a class on a port.
-func (r *deviceRun) sharingKey(p *intent.Port, k *intent.Class) sharingKey {
-	key := plainKey(p, k)
-	if q := r.cfg.Ports[p.Name]; q != nil && r.source != Intended {
-		key.group, key.speeds, key.cable = q.Groups[k.Priority.V], q.Speed, q.Cable
+// keptIn returns the struct of type T in a memo; the first call for the type creates it.
+func keptIn[T any](m *memo) *T {
+	kind := any((*T)(nil))
+	if one, ok := m.kept[kind]; ok {
+		return one.(*T)
 	}
-	return key
+	if m.kept == nil {
+		m.kept = map[any]any{}
+	}
+	one := new(T)
+	m.kept[kind] = one
+	return one
 }
 
-func plainKey(p *intent.Port, k *intent.Class) sharingKey {
-	return sharingKey{settings: p.Settings, class: k, speed: p.Speed.V, cabled: p.Cable.V != 0, uplink: p.Uplink()}
-}
-
+// cached returns the value of a key; if there is none, it computes and adds it.
 func cached[K comparable, V any](m *map[K]V, k K, compute func() V) V {
 	if v, ok := (*m)[k]; ok {
 		return v
@@ -65,35 +37,24 @@ func cached[K comparable, V any](m *map[K]V, k K, compute func() V) V {
 	return v
 }
 
-// sharingOf returns [render.Memory.Sharing] of the checked configuration, plainSharing that of
-// the intent and the catalogue.
-func (r *deviceRun) sharingOf(p *intent.Port, k *intent.Class) render.Sharing {
-	return cached(&r.memo.sharing, r.sharingKey(p, k), func() render.Sharing { return r.memory.Sharing(p, k) })
-}
-
-func (r *deviceRun) plainSharing(p *intent.Port, k *intent.Class) render.Sharing {
-	return cached(&r.memo.plain, plainKey(p, k), func() render.Sharing { return r.d.Memory(nil).Sharing(p, k) })
-}
-
-// curveOf returns the curve of a class in bytes: the queue's, or the intent's if the switch
-// does not show one. It returns a curve that is off if the unit's size is not known.
-func (r *deviceRun) curveOf(p *intent.Port, k *intent.Class) qos.ECN {
-	if q := r.cfg.Ports[p.Name]; q != nil && r.source != Intended && q.Queues[k.Queue.V].ECN.Set {
-		return inBytes(q.Queues[k.Queue.V].ECN.V)
-	}
-	return cached(&r.memo.curve, plainKey(p, k), func() qos.ECN { return inBytes(render.ECN(p, k, r.d.Model).Curve) })
-}
-
-func inBytes(e qos.ECN) qos.ECN {
-	c, ok := headroom.CurveOf(e)
-	if !ok {
-		return qos.ECN{}
-	}
-	e.Min, e.Max, e.Unit = c.Min, c.Max, qos.UnitBytes
-	return e
+// deviceMemo is what the view of a switch keeps for all checks.
+type deviceMemo struct {
+	lossless map[*intent.Settings]qos.PrioritySet
+	lines    []render.Line
+	counted  bool // lines are set
 }
 
 // lossless returns s.Lossless, cached.
 func (r *deviceRun) lossless(s *intent.Settings) qos.PrioritySet {
-	return cached(&r.memo.lossless, s, s.Lossless)
+	return cached(&keptIn[deviceMemo](&r.memo).lossless, s, s.Lossless)
+}
+
+// accountOf returns what is known about each line of the running configuration; nil if the driver
+// does not say.
+func (r *deviceRun) accountOf() []render.Line {
+	m := keptIn[deviceMemo](&r.memo)
+	if !m.counted && r.seen.Account != nil {
+		m.lines, m.counted = r.seen.Account(), true
+	}
+	return m.lines
 }

@@ -71,7 +71,7 @@ func (r *deviceRun) pressureOf(p *intent.Port, k *intent.Class) pressure {
 	}
 	e := r.curveOf(p, k)
 	_, drifted := r.differs(p.Name, qos.KindECN.At(k.Queue.V))
-	return cached(&r.memo.pressure, pressureKey{r.sharingKey(p, k), e, drifted}, func() pressure { return r.computePressure(p, k, e, drifted) })
+	return cached(&keptIn[bufferMemo](&r.memo).pressure, pressureKey{r.sharingKey(p, k), e, drifted}, func() pressure { return r.computePressure(p, k, e, drifted) })
 }
 
 func (r *deviceRun) computePressure(p *intent.Port, k *intent.Class, e qos.ECN, drifted bool) (out pressure) {
@@ -315,7 +315,7 @@ const leastPart = 20
 
 // usualPool returns the platform's pool, in bytes; 0 if not known.
 func (r *deviceRun) usualPool(name string) (pool qos.Pool, how string) {
-	return cached(&r.memo.usual, name, func() qos.Pool {
+	return cached(&keptIn[bufferMemo](&r.memo).usual, name, func() qos.Pool {
 		if r.d.Model == nil {
 			return qos.Pool{}
 		}
