@@ -133,8 +133,8 @@ func (s *Result) holdsForAlike() bool {
 
 // copyFor returns the result for another switch that is alike.
 func (s *Result) copyFor(sw *intent.Switch) *Result {
-	c := *s
-	c.sw = sw
+	c, o := *s, *s.outcome
+	c.sw, c.outcome = sw, &o
 	c.findings.list = slices.Clone(s.findings.list)
 	for i := range c.findings.list {
 		f := &c.findings.list[i]

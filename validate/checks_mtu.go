@@ -43,6 +43,19 @@ var mtuChecks = []Check{
 // senders holds the size of the largest packets that hosts send into a fabric, in bytes.
 type senders struct{ packet, payload int }
 
+// mtuMemo keeps the senders of the fabric.
+type mtuMemo struct{ senders *senders }
+
+// senders returns the senders of the fabric, computed once.
+func (r *linkRun) senders() senders {
+	m := keptIn[mtuMemo](r.memo)
+	if m.senders == nil {
+		s := sendersOf(r.fabric)
+		m.senders = &s
+	}
+	return *m.senders
+}
+
 // sendersOf takes the maximum over all ports to hosts; without any, the fabric's own settings.
 func sendersOf(f *intent.Fabric) senders {
 	s := senders{}
@@ -69,7 +82,7 @@ func (r *linkRun) isMTUExplained() bool {
 
 func mtuOfEnds(r *linkRun) {
 	a, b := r.a.MTU, r.b.MTU
-	sent := r.run.senders
+	sent := r.senders()
 	switch {
 	case r.isMTUExplained():
 	case a == b || a == 0 || b == 0 || min(a, b) < sent.largestPacket(): // MTU-02 reports that
@@ -82,8 +95,8 @@ func mtuOfEnds(r *linkRun) {
 
 func mtuOfRDMA(r *linkRun) {
 	a, b := r.a.MTU, r.b.MTU
-	if need := r.run.senders.largestPacket(); a > 0 && b > 0 && min(a, b) < need && !r.isMTUExplained() {
-		r.found(Error, r.fixOf(qos.KindMTU.Attr()), fmt.Sprintf("an RDMA packet of %d B has %d B with its headers; the port carries %%v B, %%v %%v B", r.run.senders.payload, need), a, b, qos.KindMTU.Attr())
+	if need := r.senders().largestPacket(); a > 0 && b > 0 && min(a, b) < need && !r.isMTUExplained() {
+		r.found(Error, r.fixOf(qos.KindMTU.Attr()), fmt.Sprintf("an RDMA packet of %d B has %d B with its headers; the port carries %%v B, %%v %%v B", r.senders().payload, need), a, b, qos.KindMTU.Attr())
 	}
 }
 

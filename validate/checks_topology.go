@@ -154,11 +154,10 @@ func otherMarking(o *outlierRun) {
 	if o.value == "true" {
 		what = "class %s has ECN marking here, and none on %d of %d ports"
 	}
-	res := o.run.results[o.device]
 	var fields []qos.Attr
 	for n := range qos.NumPriorities {
 		at := qos.KindECN.At(n)
-		if slices.ContainsFunc(o.ports, func(p string) bool { return res.differs(p, at) }) {
+		if slices.ContainsFunc(o.ports, func(p string) bool { return o.outcome.differs(p, at) }) {
 			fields = append(fields, at)
 		}
 	}
@@ -207,7 +206,7 @@ func strayBounces(r *deviceRun, p *intent.Port, q *qos.Port) {
 
 func keptClasses(r *fabricRun) {
 	for _, k := range r.paths.treated.Kept {
-		if !r.run.isAdded(k.Switch) {
+		if !r.added(k.Switch) {
 			continue
 		}
 		fix := r.check.Fix
@@ -239,7 +238,7 @@ func failureCycles(r *fabricRun) {
 
 // cycle adds a finding for a cycle, unless none of its switches was checked.
 func (r *fabricRun) cycle(s Severity, without string, c deadlock.Cycle) {
-	if !slices.ContainsFunc(c.Hops, func(h deadlock.Hop) bool { return r.run.isAdded(h.Switch) }) {
+	if !slices.ContainsFunc(c.Hops, func(h deadlock.Hop) bool { return r.added(h.Switch) }) {
 		return
 	}
 	var ports []intent.Endpoint
@@ -311,7 +310,7 @@ func upTurns(r *fabricRun) {
 	}
 	var turns ordered.Groups[reason, deadlock.UpTurn]
 	for _, t := range r.paths.search.Turns {
-		if r.run.isAdded(t.Switch) && !remapped(r.fabric, t) {
+		if r.added(t.Switch) && !remapped(r.fabric, t) {
 			turns.Add(reason{t.Declared, t.Failure != ""}, t)
 		}
 	}

@@ -3,6 +3,7 @@ package validate
 import (
 	"slices"
 
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
@@ -31,5 +32,29 @@ func (d *drift) find(port string, attr qos.Attr) (qos.Change, bool) {
 	return d.changes[i], true
 }
 
-// Drift returns the number of settings that differ from the intent.
-func (r *Result) Drift() int { return len(r.drift.changes) }
+// outcome collects what the checks of one switch found, and which differences from the intent the
+// findings explain.
+type outcome struct {
+	findings  collector
+	drift     *drift
+	instead   map[qos.Place]Finding // findings that replace the finding of a change of drift
+	drifted   map[string]bool       // ports with drift; "" is the switch
+	odd       map[qos.Place]string  // checks that find a change of drift by comparison with other devices
+	explained map[qos.Place]bool    // attributes that findings are about and that do not differ
+	reported  []bool                // by change of drift: whether a finding is about it
+	traits    []trait
+}
+
+// outcomes holds the outcomes of switches by name.
+type outcomes map[string]*outcome
+
+// differing returns the devices, in the order of the ends, on which an end differs from the
+// intent in an attribute.
+func (o outcomes) differing(attr qos.Attr, ends ...intent.Endpoint) (devices []string) {
+	for _, e := range ends {
+		if o[e.Device].differs(e.Port, attr) && !slices.Contains(devices, e.Device) {
+			devices = append(devices, e.Device)
+		}
+	}
+	return devices
+}

@@ -50,8 +50,10 @@ type fabricRun struct {
 	check  *Check
 	fabric *intent.Fabric
 	paths  *paths
-	run    *Run
-	note   func(...Finding) // receives findings
+	// added reports whether a switch is checked, and not only assumed to be as intended.
+	added    func(name string) bool
+	outcomes outcomes
+	note     func(...Finding) // receives findings
 }
 
 // paths holds the results of following the fabric's routes.
@@ -65,7 +67,7 @@ type paths struct {
 // fixOf returns the fix for the PFC settings of some ports: to apply the intent if they differ
 // from it.
 func (r *fabricRun) fixOf(ports ...intent.Endpoint) string {
-	devices := r.run.differing(qos.KindPFC.Attr(), ports...)
+	devices := r.outcomes.differing(qos.KindPFC.Attr(), ports...)
 	if len(devices) == 0 {
 		return r.check.Fix
 	}
@@ -89,7 +91,7 @@ func (r *Run) checkFabric(ctx context.Context) error {
 	}
 	for _, c := range registry {
 		if c.fabric != nil {
-			c.fabric(&fabricRun{check: c, fabric: r.fabric, paths: p, run: r, note: r.Note})
+			c.fabric(&fabricRun{check: c, fabric: r.fabric, paths: p, added: r.isAdded, outcomes: r.outcomes, note: r.Note})
 		}
 	}
 	return nil
@@ -137,7 +139,7 @@ func (r *Run) Cycles(ctx context.Context) (found []Finding, err error) {
 	}
 	for _, c := range registry {
 		if c.runs {
-			c.fabric(&fabricRun{check: c, fabric: r.fabric, paths: p, run: r, note: func(fs ...Finding) { found = append(found, fs...) }})
+			c.fabric(&fabricRun{check: c, fabric: r.fabric, paths: p, added: r.isAdded, outcomes: r.outcomes, note: func(fs ...Finding) { found = append(found, fs...) }})
 		}
 	}
 	return found, nil

@@ -11,16 +11,42 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
+// links compares the two ends of each link.
+func (r *Run) links() {
+	var known []linkRun
+	for _, l := range r.fabric.Links {
+		a, b := r.end(l.A), r.end(l.B)
+		if a == nil || b == nil || !a.Known || !b.Known || a.bare || b.bare || a.judged() && b.judged() {
+			continue
+		}
+		known = append(known, linkRun{l: l, a: a, b: b})
+	}
+	all := &links{fabric: r.fabric, outcomes: r.outcomes, miscabled: r.miscabled, memo: &r.memo}
+	for _, c := range registry {
+		if c.link != nil {
+			all.run(c, known, r.found.add)
+		}
+	}
+}
+
+// links is what the checks of links know about all of them.
+type links struct {
+	fabric    *intent.Fabric
+	outcomes  outcomes
+	miscabled map[intent.Endpoint]string // what LLDP shows in place of the link's other end
+	memo      *memo
+	// groups holds the findings of the current check on links of a switch with the same values.
+	groups ordered.Groups[linkCause, linkEnds]
+}
+
 // linkRun is one check of one link.
 type linkRun struct {
+	*links
 	check *Check
-	run   *Run
 	l     *intent.Link
 	a, b  *End
 	// covers lists the checks that the next finding covers, separated by spaces.
 	covers string
-	// out groups the findings on links of a switch with the same values.
-	out *ordered.Groups[linkCause, linkEnds]
 }
 
 // linkCause is what grouped findings share; what has three %v, as in [linkRun.found].
@@ -34,33 +60,25 @@ type linkCause struct {
 
 type linkEnds struct{ here, there intent.Endpoint }
 
-func (r *Run) links() {
-	checks := slices.DeleteFunc(slices.Clone(registry), func(c *Check) bool { return c.link == nil })
-	found := make([]ordered.Groups[linkCause, linkEnds], len(checks))
+// run makes a check on each link, and passes on one finding for each cause and switch.
+func (all *links) run(c *Check, known []linkRun, add func(f Finding, port string)) {
+	all.groups = ordered.Groups[linkCause, linkEnds]{}
 	one := &linkRun{}
-	for _, l := range r.fabric.Links {
-		a, b := r.end(l.A), r.end(l.B)
-		if a == nil || b == nil || !a.Known || !b.Known || a.bare || b.bare || a.judged() && b.judged() {
-			continue
-		}
-		for i, c := range checks {
-			*one = linkRun{check: c, run: r, l: l, a: a, b: b, out: &found[i]}
-			c.link(one)
-		}
+	for _, l := range known {
+		*one = linkRun{links: all, check: c, l: l.l, a: l.a, b: l.b}
+		c.link(one)
 	}
-	for i, c := range checks {
-		for k, ends := range found[i].All() {
-			var others []string
-			for _, e := range ends {
-				others = append(others, e.there.Device)
-			}
-			f := Finding{ID: c.ID, Severity: k.severity, Device: k.device, Where: k.where, Fix: k.fix,
-				Covers: strings.Fields(k.covers),
-				What:   fmt.Sprintf(k.what, k.here, natural.Fold(slices.Compact(natural.Sorted(others))), k.there) + k.miscabled}
-			for _, e := range ends {
-				f.Peers = []string{e.there.String()}
-				r.found.add(f, e.here.Port)
-			}
+	for k, ends := range all.groups.All() {
+		var others []string
+		for _, e := range ends {
+			others = append(others, e.there.Device)
+		}
+		f := Finding{ID: c.ID, Severity: k.severity, Device: k.device, Where: k.where, Fix: k.fix,
+			Covers: strings.Fields(k.covers),
+			What:   fmt.Sprintf(k.what, k.here, natural.Fold(slices.Compact(natural.Sorted(others))), k.there) + k.miscabled}
+		for _, e := range ends {
+			f.Peers = []string{e.there.String()}
+			add(f, e.here.Port)
 		}
 	}
 }
@@ -84,37 +102,26 @@ func (r *linkRun) found(s Severity, fix, what string, a, b any, attrs ...qos.Att
 		here, there, a, b = there, here, b, a
 	}
 	for _, e := range []intent.Endpoint{here, there} {
-		r.run.results[e.Device].markReported(e.Port, attrs...)
+		r.outcomes[e.Device].markReported(e.Port, attrs...)
 	}
-	k := linkCause{s, here.Device, r.l.Pos.String(), fix, what, fmt.Sprint(a), fmt.Sprint(b), r.miscabled(), r.covers}
-	r.out.Add(k, linkEnds{here, there})
+	k := linkCause{s, here.Device, r.l.Pos.String(), fix, what, fmt.Sprint(a), fmt.Sprint(b), r.cabledElsewhere(), r.covers}
+	r.groups.Add(k, linkEnds{here, there})
 }
 
 // fixOf returns the fix for two ends that differ in an attribute: to apply the intent if an end
 // differs from it, otherwise the fix of the check.
 func (r *linkRun) fixOf(attr qos.Attr) string {
-	devices := r.run.differing(attr, r.l.A, r.l.B)
+	devices := r.outcomes.differing(attr, r.l.A, r.l.B)
 	if len(devices) == 0 {
 		return r.check.Fix
 	}
 	return applyIntent + " to " + strings.Join(devices, " and ")
 }
 
-// differing returns the devices, in the order of the ends, on which an end differs from the
-// intent in an attribute.
-func (r *Run) differing(attr qos.Attr, ends ...intent.Endpoint) (devices []string) {
-	for _, e := range ends {
-		if r.results[e.Device].differs(e.Port, attr) && !slices.Contains(devices, e.Device) {
-			devices = append(devices, e.Device)
-		}
-	}
-	return devices
-}
-
-// miscabled says that LLDP shows the two ends on different cables; "" if it does not.
-func (r *linkRun) miscabled() string {
+// cabledElsewhere says that LLDP shows the two ends on different cables; "" if it does not.
+func (r *linkRun) cabledElsewhere() string {
 	for _, at := range []intent.Endpoint{r.l.A, r.l.B} {
-		if seen := r.run.miscabled[at]; seen != "" {
+		if seen := r.links.miscabled[at]; seen != "" {
 			return fmt.Sprintf("; LLDP shows %s cabled to %s, so these may not be the two ends", at, seen)
 		}
 	}

@@ -64,20 +64,13 @@ func (s *State) evidence() Evidence {
 
 // Result holds the findings for one switch, and the data for comparing it with others.
 type Result struct {
+	*outcome
 	sw        *intent.Switch
 	source    Source
-	identity  drivers.Identity // as the switch shows it
-	findings  collector
+	identity  drivers.Identity        // as the switch shows it
 	ends      map[string]End          // of ports with a link
 	neighbors map[string]qos.Neighbor // by LLDP, of ports with a link
 	names     *portNames              // of a switch that was read
-	drift     *drift
-	instead   map[qos.Place]Finding // findings that replace the finding of a change of drift
-	drifted   map[string]bool       // ports with drift; "" is the switch
-	odd       map[qos.Place]string  // checks that find a change of drift by comparison with other devices
-	explained map[qos.Place]bool    // attributes that findings are about and that do not differ
-	reported  []bool                // by change of drift: whether a finding is about it
-	traits    []trait
 }
 
 // Switch runs the checks of one switch. cfg is the configuration to check, compiled from the
@@ -88,7 +81,7 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 	}
 	r := newDeviceRun(d, cfg, source, state)
 	r.compare()
-	out := r.out
+	out := &Result{outcome: r.out, sw: d.Switch, source: source, identity: state.Identity, ends: map[string]End{}, neighbors: map[string]qos.Neighbor{}}
 	for _, c := range registry {
 		r.perform(c)
 	}
@@ -109,7 +102,7 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 
 func newDeviceRun(d *render.Device, cfg *qos.Device, source Source, state *State) *deviceRun {
 	r := &deviceRun{d: d, cfg: cfg, source: source, seen: *state, layers: d.Fabric.Layers(d.Switch),
-		out:   &Result{sw: d.Switch, source: source, identity: state.Identity, drift: &drift{}, ends: map[string]End{}, neighbors: map[string]qos.Neighbor{}, explained: map[qos.Place]bool{}},
+		out:   &outcome{drift: &drift{}, explained: map[qos.Place]bool{}},
 		cures: map[qos.Place]string{}, unpaused: map[string]bool{}, lacking: map[lack][]string{}}
 	for _, m := range state.InForce {
 		if at := (qos.Place{Port: m.Port, Field: m.Field}); m.Fix != "" && r.cures[at] == "" {
@@ -210,7 +203,7 @@ type deviceRun struct {
 	unpaused map[string]bool
 	lacking  map[lack][]string // checks that were not made, by what they lack
 	memo     memo
-	out      *Result
+	out      *outcome
 }
 
 // ports yields the ports that the intent manages and the switch has, in natural order: as
@@ -360,8 +353,8 @@ func (r *deviceRun) fixOf(fix, port string, attrs ...qos.Attr) string {
 }
 
 // markReported records that a finding is about these attributes, so that their drift is not reported
-// again. The result is nil in a [Run] for a switch without drift.
-func (s *Result) markReported(port string, attrs ...qos.Attr) {
+// again. The outcome is nil in a [Run] for a switch without drift.
+func (s *outcome) markReported(port string, attrs ...qos.Attr) {
 	if s == nil {
 		return
 	}
@@ -376,7 +369,7 @@ func (s *Result) markReported(port string, attrs ...qos.Attr) {
 }
 
 // isReported reports whether a finding is already about an attribute of a port.
-func (s *Result) isReported(port string, attr qos.Attr) bool {
+func (s *outcome) isReported(port string, attr qos.Attr) bool {
 	at := qos.Place{Port: port, Field: attr}
 	if i, differs := s.drift.at[at]; differs {
 		return s.reported[i]
@@ -384,9 +377,9 @@ func (s *Result) isReported(port string, attr qos.Attr) bool {
 	return s.explained[at]
 }
 
-// differs reports whether any of the attributes of a port differs from the intent. The result
+// differs reports whether any of the attributes of a port differs from the intent. The outcome
 // may be nil.
-func (s *Result) differs(port string, attrs ...qos.Attr) bool {
+func (s *outcome) differs(port string, attrs ...qos.Attr) bool {
 	return s != nil && slices.ContainsFunc(attrs, func(a qos.Attr) bool { _, ok := s.drift.find(port, a); return ok })
 }
 
@@ -444,13 +437,13 @@ type trait struct {
 // not be called concurrently.
 type Run struct {
 	fabric    *intent.Fabric
-	senders   senders
+	memo      memo // of the checks of links
 	seen      map[string]*seen
 	miscabled map[intent.Endpoint]string // what LLDP shows in place of the link's other end
 	found     collector
 	answered  Answered
 	others    []Finding // of hosts, and of commands
-	results   map[string]*Result
+	outcomes  outcomes  // of switches with drift
 	traits    map[traitGroup]map[string]*bearers
 	counted   []gate.PortWindow
 	pauses    []gate.Source
@@ -482,7 +475,7 @@ type bearers struct {
 
 // NewRun returns an empty Run for a fabric.
 func NewRun(f *intent.Fabric) *Run {
-	return &Run{fabric: f, senders: sendersOf(f), seen: map[string]*seen{}, results: map[string]*Result{}, traits: map[traitGroup]map[string]*bearers{}, alike: newShared()}
+	return &Run{fabric: f, seen: map[string]*seen{}, outcomes: outcomes{}, traits: map[traitGroup]map[string]*bearers{}, alike: newShared()}
 }
 
 // deviceOf returns the data kept of a switch.
@@ -553,9 +546,12 @@ func (r *Run) Add(s *Result) {
 		b.devices[name] = r.alike.list(ports)
 	}
 	if !s.drift.empty() {
-		r.results[name] = &Result{sw: s.sw, drift: r.alike.drift(s.drift), instead: s.instead, reported: slices.Clone(s.reported)}
+		r.outcomes[name] = &outcome{drift: r.alike.drift(s.drift), instead: s.instead, reported: slices.Clone(s.reported)}
 	}
 }
+
+// Drift returns the number of settings that differ from the intent.
+func (s *Result) Drift() int { return len(s.drift.changes) }
 
 // End returns the settings of an end of a link, like [Run.End]. The result may be nil.
 func (s *Result) End(port string) End {
@@ -611,7 +607,8 @@ type outlierRun struct {
 	value, usual string
 	share, of    int // members with the usual value, and all members
 	where        string
-	run          *Run
+	outcome      *outcome              // of the switch; nil without drift
+	add          func(Finding, string) // receives findings, each with its port
 }
 
 // found adds the finding. attrs are the attributes of the ports or the switch that it is about.
@@ -619,22 +616,21 @@ func (o *outlierRun) found(f Finding, attrs ...qos.Attr) {
 	f.ID, f.Device = o.check.ID, o.device
 	f.Where = cmp.Or(f.Where, o.where)
 	f.Fix = o.check.Fix
-	res := o.run.results[o.device]
-	if !strings.Contains(f.Fix, applyIntent) && slices.ContainsFunc(o.ports, func(p string) bool { return res.differs(p, attrs...) }) {
+	if !strings.Contains(f.Fix, applyIntent) && slices.ContainsFunc(o.ports, func(p string) bool { return o.outcome.differs(p, attrs...) }) {
 		f.Fix = applyIntent
 	}
 	for _, p := range o.ports {
 		// The severity must not depend on how many devices are read: a difference from the
 		// intent is reported as drift, even if most others are as intended.
-		if f.Severity != Error && res.differs(p, attrs...) {
+		if f.Severity != Error && o.outcome.differs(p, attrs...) {
 			for _, a := range attrs {
-				cached(&res.odd, qos.Place{Port: p, Field: a}, func() string { return f.ID })
+				cached(&o.outcome.odd, qos.Place{Port: p, Field: a}, func() string { return f.ID })
 			}
 			continue
 		}
-		o.run.found.add(f, p)
-		res.markReported(p, attrs...)
-		res.markReported("", attrs...)
+		o.add(f, p)
+		o.outcome.markReported(p, attrs...)
+		o.outcome.markReported("", attrs...)
 	}
 }
 
@@ -664,7 +660,8 @@ func (r *Run) reportOutliers() {
 			}
 			for _, dev := range natural.Keys(values[v].devices) {
 				g.check.outliers(&outlierRun{check: g.check, group: g.group, device: dev, ports: values[v].devices[dev],
-					value: v + values[v].assumed, usual: usual + values[usual].assumed, share: values[usual].n, of: of, where: values[v].where[dev], run: r})
+					value: v + values[v].assumed, usual: usual + values[usual].assumed, share: values[usual].n, of: of, where: values[v].where[dev],
+					outcome: r.outcomes[dev], add: r.found.add})
 			}
 		}
 	}
@@ -672,8 +669,8 @@ func (r *Run) reportOutliers() {
 
 // drift reports the differences from the intent that no other finding reports.
 func (r *Run) drift() {
-	for _, name := range natural.Keys(r.results) {
-		s := r.results[name]
+	for _, name := range natural.Keys(r.outcomes) {
+		s := r.outcomes[name]
 		for i, ch := range s.drift.changes {
 			if s.reported[i] {
 				continue
@@ -682,7 +679,7 @@ func (r *Run) drift() {
 				r.found.add(f, ch.Port)
 				continue
 			}
-			f := Finding{ID: "DRIFT", Severity: Error, Device: name, Where: render.Reason(s.sw, ch.Place()),
+			f := Finding{ID: "DRIFT", Severity: Error, Device: name, Where: render.Reason(r.fabric.Switch(name), ch.Place()),
 				What: fmt.Sprintf("%s is %s, the intent says %s", ch.Field, ch.Old, ch.New),
 				Fix:  "apply the intent, or change the intent"}
 			if id := s.odd[ch.Place()]; id != "" {

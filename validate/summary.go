@@ -115,7 +115,8 @@ func ReadSummary(f *intent.Fabric, b []byte) (*Result, error) {
 	if sw == nil {
 		return nil, fmt.Errorf("the summary is for %q, which is not a switch of the intent", in.Switch)
 	}
-	s := &Result{sw: sw, source: in.Source, identity: in.Identity, findings: collector{list: in.Findings}, ends: map[string]End{}, neighbors: in.Neighbors, instead: map[qos.Place]Finding{}, drifted: map[string]bool{}}
+	s := &Result{sw: sw, source: in.Source, identity: in.Identity, ends: map[string]End{}, neighbors: in.Neighbors,
+		outcome: &outcome{findings: collector{list: in.Findings}, instead: map[qos.Place]Finding{}, drifted: map[string]bool{}}}
 	for port, e := range in.Ends {
 		s.ends[port] = e.end()
 	}
