@@ -19,7 +19,7 @@ import (
 // Cabling compares a list of cables, from a topology file or an LLDP dump, with the links of
 // the intent.
 func Cabling(f *intent.Fabric, file string, cables []topology.Cable) []Finding {
-	fix := Lookup("TOP-07").Fix
+	fix := fixIn(cablingChecks, "TOP-07")
 	var out []Finding
 	for _, d := range topology.Compare(f, cables) {
 		s := Warning

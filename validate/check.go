@@ -4,10 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // Check is one check of the catalogue: its description and its functions.
@@ -130,36 +126,8 @@ func (r Reads) String() string { return strings.Join(r.Names(), ", ") }
 // MarshalText returns the text of String.
 func (r Reads) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// registry holds all checks, sorted by ID.
-var registry = assemble(classChecks, pfcChecks, bufferChecks, ecnChecks, schedulerChecks, mtuChecks, nicChecks,
-	watchdogChecks, topologyChecks, tunnelChecks, forwardingChecks, portChecks, linkChecks, operationChecks, gateChecks)
-
-func assemble(families ...[]Check) []*Check {
-	var all []*Check
-	for _, f := range families {
-		for i := range f {
-			all = append(all, &f[i])
-		}
-	}
-	ordered.Sort(all, func(a, b *Check) int { return natural.Compare(a.ID, b.ID) })
-	for i, c := range all {
-		if i > 0 && all[i-1].ID == c.ID {
-			panic(fmt.Sprintf("two checks are called %s", c.ID))
-		}
-		c.Fix = intent.Fix(c.ID, c.Fix)
-	}
-	return all
-}
-
-// Checks returns all checks, sorted by ID.
-func Checks() []*Check { return slices.Clone(registry) }
-
-// Lookup returns the check with an ID, ignoring case; nil if there is none.
-func Lookup(id string) *Check {
-	for _, c := range registry {
-		if strings.EqualFold(c.ID, id) {
-			return c
-		}
-	}
-	return nil
+// fixIn returns the fix of a check in a table.
+func fixIn(table []Check, id string) string {
+	i := slices.IndexFunc(table, func(c Check) bool { return c.ID == id })
+	return table[i].Fix
 }

@@ -22,30 +22,6 @@ const (
 
 var bufferChecks = []Check{
 	{
-		ID: "BUF-01", Title: "headroom is too small for the cable",
-		Rules: []Rule{{Error, "below what is in flight in the cable"}, {Warning, "below the model of the standard"}, {Info, "where the platform ships no more, or the headroom is not known"}},
-		Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
-		Why:     "bytes that arrive after the pause was sent are dropped",
-		Fix:     "use a shorter cable, or raise xoff",
-		Sources: []string{srcPauseQuanta, srcHeadroomTables},
-		device:  headroomOfPorts, plans: true,
-	},
-	{
-		ID: "BUF-02", Title: "the switch is configured for a shorter cable than the intent states",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why:    "its headroom is sized for the shorter cable",
-		Fix:    "apply the intent",
-		device: observed(eachPort(shorterCable)),
-	},
-	{
-		ID: "BUF-03", Title: "the platform has no headroom row for the speed and cable, or no lossless pool",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
-		Why:     "the switch logs an error and creates no lossless priority group",
-		Fix:     "use a cable that the platform has a row for, or add the row",
-		Sources: []string{"sonic-swss cfgmgr/buffermgr.cpp"},
-		needs:   buffersKnown, device: headroomRowMissing,
-	},
-	{
 		ID: "BUF-04", Title: "a port needs more headroom than the switch allows",
 		Rules: []Rule{{Error, "by the switch's own test, or where pools are larger than the packet memory"}, {Warning, "where either the switch or the catalogue does not tell the memory, or the share of a pool is less than its headroom"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:     "the switch refuses the profile, or shrinks the pool",
@@ -59,14 +35,6 @@ var bufferChecks = []Check{
 		Why:   "many ports that pause at the same time overflow the pool",
 		Fix:   "declare the ratio that you accept, use fewer lossless ports or shorter cables",
 		needs: poolsKnown, device: headroomPool, plans: true,
-	},
-	{
-		ID: "BUF-06", Title: "the platform's headroom table is not plausible for a port",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
-		Why:     "a longer cable or a higher speed has less headroom than a shorter or lower one",
-		Fix:     "ask the vendor, or correct the row of its headroom table",
-		Sources: []string{srcHeadroomTables},
-		needs:   rowsKnown, device: plausibleRows,
 	},
 	{
 		ID: "BUF-07", Title: "a lossless class is bound to a profile that is not the platform's lossless one",
@@ -106,13 +74,6 @@ var bufferChecks = []Check{
 		device: observed(lossyPools), plans: true,
 	},
 	{
-		ID: "BUF-12", Title: "members of an aggregate or a breakout have different headroom",
-		FoldedIn: []string{"PRT-02"},
-		Rules:    always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why: "the weakest one loses packets", Fix: "apply the intent",
-		Absent: "PRT-02 compares members in everything, headroom included",
-	},
-	{
 		ID: "BUF-14", Title: "the ports of one chip slice need more than the slice's memory",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
 		Why: "slices do not share memory", Fix: "spread the ports over the slices",
@@ -124,22 +85,6 @@ var bufferChecks = []Check{
 		Why:   "the switch has no headroom for it, or has not assigned it yet",
 		Fix:   "find the reason in the switch's log, then write the value again",
 		needs: stateInForce, state: groupsInForce,
-	},
-	{
-		ID: "BUF-16", Title: "the peer of a port stops sending later than the standard allows",
-		Rules: []Rule{{Warning, "where the intent states how late"}, {Info, "where nobody does, and no standard has a time for the speed"}}, Scope: ScopeLink, Reads: ReadsIntent,
-		Why:     "headroom tables and formulas assume the standard",
-		Fix:     "raise xoff for this peer; BUF-01 says by how much",
-		Sources: []string{srcPauseQuanta, "sonic-buildimage pull 11901"},
-		device:  slowPeers,
-	},
-	{
-		ID: "BUF-17", Title: "the traffic of the intent needs more headroom than the switch's template assumes",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
-		Why:     "smaller packets fill more cells",
-		Fix:     "set the traffic pattern to the real packet sizes{how}",
-		Sources: []string{"sonic-buildimage files/build_templates/buffers_config.j2"},
-		needs:   buffersKnown, device: trafficPattern, plans: true,
 	},
 	{
 		ID: "BUF-18", Title: "two rows of a switch bind a buffer to one priority group",

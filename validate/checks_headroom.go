@@ -11,6 +11,64 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
+var headroomChecks = []Check{
+	{
+		ID: "BUF-01", Title: "headroom is too small for the cable",
+		Rules: []Rule{{Error, "below what is in flight in the cable"}, {Warning, "below the model of the standard"}, {Info, "where the platform ships no more, or the headroom is not known"}},
+		Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Why:     "bytes that arrive after the pause was sent are dropped",
+		Fix:     "use a shorter cable, or raise xoff",
+		Sources: []string{srcPauseQuanta, srcHeadroomTables},
+		device:  headroomOfPorts, plans: true,
+	},
+	{
+		ID: "BUF-02", Title: "the switch is configured for a shorter cable than the intent states",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:    "its headroom is sized for the shorter cable",
+		Fix:    "apply the intent",
+		device: observed(eachPort(shorterCable)),
+	},
+	{
+		ID: "BUF-03", Title: "the platform has no headroom row for the speed and cable, or no lossless pool",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Why:     "the switch logs an error and creates no lossless priority group",
+		Fix:     "use a cable that the platform has a row for, or add the row",
+		Sources: []string{"sonic-swss cfgmgr/buffermgr.cpp"},
+		needs:   buffersKnown, device: headroomRowMissing,
+	},
+	{
+		ID: "BUF-06", Title: "the platform's headroom table is not plausible for a port",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Why:     "a longer cable or a higher speed has less headroom than a shorter or lower one",
+		Fix:     "ask the vendor, or correct the row of its headroom table",
+		Sources: []string{srcHeadroomTables},
+		needs:   rowsKnown, device: plausibleRows,
+	},
+	{
+		ID: "BUF-12", Title: "members of an aggregate or a breakout have different headroom",
+		FoldedIn: []string{"PRT-02"},
+		Rules:    always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why: "the weakest one loses packets", Fix: "apply the intent",
+		Absent: "PRT-02 compares members in everything, headroom included",
+	},
+	{
+		ID: "BUF-16", Title: "the peer of a port stops sending later than the standard allows",
+		Rules: []Rule{{Warning, "where the intent states how late"}, {Info, "where nobody does, and no standard has a time for the speed"}}, Scope: ScopeLink, Reads: ReadsIntent,
+		Why:     "headroom tables and formulas assume the standard",
+		Fix:     "raise xoff for this peer; BUF-01 says by how much",
+		Sources: []string{srcPauseQuanta, "sonic-buildimage pull 11901"},
+		device:  slowPeers,
+	},
+	{
+		ID: "BUF-17", Title: "the traffic of the intent needs more headroom than the switch's template assumes",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Why:     "smaller packets fill more cells",
+		Fix:     "set the traffic pattern to the real packet sizes{how}",
+		Sources: []string{"sonic-buildimage files/build_templates/buffers_config.j2"},
+		needs:   buffersKnown, device: trafficPattern, plans: true,
+	},
+}
+
 // headroomRowMissing finds lossless ports whose headroom the switch cannot look up. It skips
 // ports that have all their groups nevertheless: the table of their switch differs from the
 // catalogue's.

@@ -11,15 +11,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// linkChecks are the checks of links in operation.
-var linkChecks = []Check{
+// cablingChecks are the checks of what is connected to a port, and of who answers at an address.
+var cablingChecks = []Check{
 	{
-		ID: "PRT-06", Title: "the two ends of a link have different speed or FEC",
-		Rules: always(Warning), Scope: ScopeLink, Reads: ReadsApplied | ReadsNIC,
-		Why:     "the link does not come up, or loses frames at one end",
-		Fix:     "give both ends the same speed and FEC",
-		Sources: []string{"IEEE 802.3 clauses 73.6.5, 91 and 108"},
-		link:    wireOfEnds,
+		ID: "TOP-07", Title: "a port is cabled to a different neighbour than the intent says",
+		// Made by Run.cabling and Cabling.
+		Rules: []Rule{{Error, "for a device of the fabric or another port of it"}, {Warning, "for a link, a neighbour or a NIC that only one side knows"}}, Scope: ScopeLink, Reads: ReadsRunning,
+		Why: "checks that compare both ends of a link compare the wrong ports",
+		Fix: "move the cable, or correct the link in the intent",
 	},
 	{
 		ID: "TOP-10", Title: "LLDP shows no neighbour at a link between switches",

@@ -230,8 +230,6 @@ func (r *deviceRun) notInForce(m drivers.Mismatch) (f Finding, ok bool) {
 	if m.Unsure {
 		f.Unchecked, f.Because = "values in force", "the switch does not show them"
 		f.Severity, f.What, f.Fix = Info, fmt.Sprintf("could not confirm that %s is in force as %s: %s", m.What(), m.Want, m.Have), cmp.Or(m.Fix, "check it on the switch")
-	} else if m.Fix != "" && livePFC(m) {
-		f.What, f.Fix = fmt.Sprintf("pfc: %s is not in force: %s", m.Want, m.Have), m.Fix
 	} else if m.Fix != "" {
 		f.What, f.Fix = fmt.Sprintf("%s: %s is not in force: %s", m.What(), m.Want, m.Have), m.Fix
 	}
@@ -293,7 +291,7 @@ func unsaved(r *deviceRun) {
 	switch {
 	case !r.out.drift.empty():
 		f.Fix = "apply the intent, which saves; do not save what differs from it"
-	case slices.ContainsFunc(r.d.Switch.Ports, r.shut):
+	case slices.ContainsFunc(r.d.Switch.Ports, func(p *intent.Port) bool { return r.shut(p) }):
 		f.Fix = "bring up the ports that PRT-05 names, then save: a port that is saved as down stays down after a reload"
 	}
 	r.found(f, "")

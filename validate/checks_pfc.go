@@ -360,6 +360,9 @@ func pfcInOperation(r *deviceRun) {
 		if !ok {
 			continue
 		}
+		if m.Fix != "" && !m.Unsure {
+			f.What = fmt.Sprintf("pfc: %s is not in force: %s", m.Want, m.Have)
+		}
 		var also []qos.Attr
 		if m.Field == qos.KindPFC.Attr() {
 			// NX-OS does not show the queue of a priority that does not pause.

@@ -50,6 +50,14 @@ var portChecks = []Check{
 		Fix:   "bring the port up, or state admin: down in the intent where it is meant to be down",
 		needs: portStates, state: portsDown,
 	},
+	{
+		ID: "PRT-06", Title: "the two ends of a link have different speed or FEC",
+		Rules: always(Warning), Scope: ScopeLink, Reads: ReadsApplied | ReadsNIC,
+		Why:     "the link does not come up, or loses frames at one end",
+		Fix:     "give both ends the same speed and FEC",
+		Sources: []string{"IEEE 802.3 clauses 73.6.5, 91 and 108"},
+		link:    wireOfEnds,
+	},
 }
 
 // hasNoQoS reports whether a port has neither PFC nor ECN marking although it should have both.

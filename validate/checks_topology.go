@@ -104,13 +104,6 @@ var topologyChecks = []Check{
 		Absent: "BUF-01, BUF-03 and BUF-04 say so with the arithmetic",
 	},
 	{
-		ID: "TOP-07", Title: "a port is cabled to a different neighbour than the intent says",
-		// Made by Run.cabling and Cabling.
-		Rules: []Rule{{Error, "for a device of the fabric or another port of it"}, {Warning, "for a link, a neighbour or a NIC that only one side knows"}}, Scope: ScopeLink, Reads: ReadsRunning,
-		Why: "checks that compare both ends of a link compare the wrong ports",
-		Fix: "move the cable, or correct the link in the intent",
-	},
-	{
 		ID: "TOP-08", Title: "the role of a switch does not fit its place",
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent,
 		Why:    "the checks derive paths from roles, so up and down may be mixed up",

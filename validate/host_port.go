@@ -54,7 +54,7 @@ func (p *portCheck) carrier() {
 	if n := p.host.NIC(p.name); n != nil && n.Link != nil {
 		severity = Error
 	}
-	f := Finding{ID: "NIC-11", Severity: severity, Device: p.host.Name, Where: where, What: "the NIC has no carrier", Fix: Lookup("NIC-11").Fix}
+	f := Finding{ID: "NIC-11", Severity: severity, Device: p.host.Name, Where: where, What: "the NIC has no carrier", Fix: fixIn(nicChecks, "NIC-11")}
 	switch {
 	case !p.have.Carrier.Set:
 		f.Severity, f.What, f.Fix = Info, "the host does not show whether the NIC has a carrier", "check the interface on the host"

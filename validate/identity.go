@@ -247,5 +247,5 @@ func HostIdentity(f *intent.Fabric, h *intent.Host, e Evidence) []Finding {
 	if what == "" {
 		return nil
 	}
-	return []Finding{{ID: "TOP-11", Severity: Error, Device: h.Name, What: what, Where: where, Fix: Lookup("TOP-11").Fix}}
+	return []Finding{{ID: "TOP-11", Severity: Error, Device: h.Name, What: what, Where: where, Fix: fixIn(cablingChecks, "TOP-11")}}
 }

@@ -27,7 +27,7 @@ func Left(d *render.Device, running *qos.Device, changes []qos.Change, now time.
 // memoryFindings returns the findings above info, without accepted ones, of the checks that a
 // plan also runs.
 func memoryFindings(d *render.Device, cfg *qos.Device, source Source, now time.Time) []Finding {
-	r := newDeviceRun(d, cfg, source, &State{})
+	r := viewOf(d, cfg, source, &State{})
 	for _, c := range registry {
 		if c.plans {
 			r.perform(c)

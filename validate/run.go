@@ -79,13 +79,13 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 	if state == nil {
 		state = &State{}
 	}
-	r := newDeviceRun(d, cfg, source, state)
+	r := viewOf(d, cfg, source, state)
 	r.compare()
 	out := &Result{outcome: r.out, sw: d.Switch, source: source, identity: state.Identity, ends: map[string]End{}, neighbors: map[string]qos.Neighbor{}}
 	for _, c := range registry {
 		r.perform(c)
 	}
-	r.reportLacks()
+	r.reportLacks(Lookup)
 	if source == Running {
 		out.names = runningNames(d.Switch, cfg, state.Ports)
 	}
@@ -100,6 +100,15 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 	return out
 }
 
+// viewOf returns the view of a switch for its checks.
+func viewOf(d *render.Device, cfg *qos.Device, source Source, state *State) *deviceRun {
+	r := newDeviceRun(d, cfg, source, state)
+	if source != Intended {
+		r.bare = barePorts(d, cfg)
+	}
+	return r
+}
+
 func newDeviceRun(d *render.Device, cfg *qos.Device, source Source, state *State) *deviceRun {
 	r := &deviceRun{d: d, cfg: cfg, source: source, seen: *state, layers: d.Fabric.Layers(d.Switch),
 		out:   &outcome{drift: &drift{}, explained: map[qos.Place]bool{}},
@@ -111,7 +120,7 @@ func newDeviceRun(d *render.Device, cfg *qos.Device, source Source, state *State
 	}
 	r.memory = d.Memory(nil)
 	if source != Intended {
-		r.memory, r.bare = d.Memory(cfg), barePorts(d, cfg)
+		r.memory = d.Memory(cfg)
 	}
 	return r
 }
@@ -136,7 +145,7 @@ func (r *deviceRun) perform(c *Check) {
 // Lacking reports which checks of a switch cannot be made from its intent, for example because
 // its model is unknown.
 func Lacking(d *render.Device) []Finding {
-	r := newDeviceRun(d, d.Desired, Intended, &State{})
+	r := viewOf(d, d.Desired, Intended, &State{})
 	for _, c := range registry {
 		if r.check = c; c.needs == nil {
 			continue
@@ -145,7 +154,7 @@ func Lacking(d *render.Device) []Finding {
 			r.addLack(*l, c.device != nil)
 		}
 	}
-	r.reportLacks()
+	r.reportLacks(Lookup)
 	return r.out.findings.list
 }
 
@@ -286,13 +295,13 @@ func (r *deviceRun) addLack(l lack, notMade bool) {
 }
 
 // reportLacks reports which checks were not made, with one finding per reason.
-func (r *deviceRun) reportLacks() {
+func (r *deviceRun) reportLacks(lookup func(id string) *Check) {
 	for _, l := range ordered.Sorted(maps.Keys(r.lacking), func(a, b lack) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.why, b.why)) }) {
 		f := Finding{Severity: Info, What: l.why, Fix: l.fix, Where: l.where, Unchecked: l.what, Because: l.short, NotMade: r.lacking[l]}
 		if l.near {
 			f.Severity = Warning
 		}
-		r.check = Lookup(l.id)
+		r.check = lookup(l.id)
 		r.found(f, "")
 	}
 }

@@ -1,0 +1,45 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+)
+
+// registry holds all checks, sorted by ID.
+var registry = assemble(classChecks, pfcChecks, bufferChecks, headroomChecks, ecnChecks, schedulerChecks, mtuChecks, nicChecks,
+	watchdogChecks, topologyChecks, tunnelChecks, forwardingChecks, portChecks, cablingChecks, operationChecks, gateChecks)
+
+func assemble(families ...[]Check) []*Check {
+	var all []*Check
+	for _, f := range families {
+		for i := range f {
+			all = append(all, &f[i])
+		}
+	}
+	ordered.Sort(all, func(a, b *Check) int { return natural.Compare(a.ID, b.ID) })
+	for i, c := range all {
+		if i > 0 && all[i-1].ID == c.ID {
+			panic(fmt.Sprintf("two checks are called %s", c.ID))
+		}
+		c.Fix = intent.Fix(c.ID, c.Fix)
+	}
+	return all
+}
+
+// Checks returns all checks, sorted by ID.
+func Checks() []*Check { return slices.Clone(registry) }
+
+// Lookup returns the check with an ID, ignoring case; nil if there is none.
+func Lookup(id string) *Check {
+	for _, c := range registry {
+		if strings.EqualFold(c.ID, id) {
+			return c
+		}
+	}
+	return nil
+}
