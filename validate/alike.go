@@ -76,7 +76,7 @@ func intendedOf(ctx context.Context, c *render.Compiler, rendered func(*render.D
 		d := c.Device(sw)
 		r := Switch(d, d.Desired, Intended, nil)
 		if rendered != nil {
-			r.findings.list = append(r.findings.list, rendered(d)...)
+			r.outcome.findings.list = append(r.outcome.findings.list, rendered(d)...)
 		}
 		return r
 	}
@@ -111,7 +111,7 @@ func intendedOf(ctx context.Context, c *render.Compiler, rendered func(*render.D
 // holdsForAlike reports whether a result holds for every switch that is alike: nothing in it names a
 // neighbour, or the position of a port or link in the intent.
 func (s *Result) holdsForAlike() bool {
-	if len(s.findings.list) == 0 && len(s.traits) == 0 {
+	if len(s.outcome.findings.list) == 0 && len(s.outcome.traits) == 0 {
 		return true
 	}
 	places := map[string]bool{}
@@ -127,17 +127,17 @@ func (s *Result) holdsForAlike() bool {
 			}
 		}
 	}
-	return !slices.ContainsFunc(s.findings.list, func(f Finding) bool { return len(f.Peers) > 0 || places[f.Where] }) &&
-		!slices.ContainsFunc(s.traits, func(t trait) bool { return places[t.where] })
+	return !slices.ContainsFunc(s.outcome.findings.list, func(f Finding) bool { return len(f.Peers) > 0 || places[f.Where] }) &&
+		!slices.ContainsFunc(s.outcome.traits, func(t trait) bool { return places[t.where] })
 }
 
 // copyFor returns the result for another switch that is alike.
 func (s *Result) copyFor(sw *intent.Switch) *Result {
 	c, o := *s, *s.outcome
 	c.sw, c.outcome = sw, &o
-	c.findings.list = slices.Clone(s.findings.list)
-	for i := range c.findings.list {
-		f := &c.findings.list[i]
+	c.outcome.findings.list = slices.Clone(s.outcome.findings.list)
+	for i := range c.outcome.findings.list {
+		f := &c.outcome.findings.list[i]
 		f.Device, f.Ports, f.Covers, f.NotMade = sw.Name, slices.Clone(f.Ports), slices.Clone(f.Covers), slices.Clone(f.NotMade)
 	}
 	return &c

@@ -142,7 +142,11 @@ func aloneFix(c *Check) string {
 func (r *soloRun) findings() []Finding {
 	out := make([]Finding, 0, len(r.list))
 	for _, f := range r.list {
-		if f.Where = r.where(f.line, first(f.Ports), f.attr); r.text.rows && f.row != "" {
+		port := ""
+		if len(f.Ports) > 0 {
+			port = f.Ports[0]
+		}
+		if f.Where = r.where(f.line, port, f.attr); r.text.rows && f.row != "" {
 			f.Where = r.c.File + " " + term.CleanLine(f.row)
 		}
 		out = append(out, f.Finding)
@@ -152,25 +156,25 @@ func (r *soloRun) findings() []Finding {
 
 // port checks the configuration of a port.
 func (r *soloRun) port(name string, q *qos.Port) {
-	pfc := q.PFC.Or(0)
+	paused := q.PFC.Or(0)
 	for n := range q.Queues {
 		if e := q.Queues[n].ECN.V; upsideDown(e) {
 			e.Other = ""
 			r.found("ECN-02", Error, name, qos.KindECN.At(n), "queue %d marks from %s: its min is above its max", n, e)
 		}
 	}
-	r.groups(name, q, pfc)
-	r.watchdog(name, q, pfc)
-	if pfc == 0 {
+	r.groups(name, q, paused)
+	r.watchdog(name, q, paused)
+	if paused == 0 {
 		return
 	}
 	if q.LinkPause.V {
-		r.found("PFC-05", Error, name, qos.KindLinkPause.Attr(), "IEEE 802.3x link pause is on together with PFC %s", pfc)
+		r.found("PFC-05", Error, name, qos.KindLinkPause.Attr(), "IEEE 802.3x link pause is on together with PFC %s", paused)
 	}
-	if set := r.withGroup(name, q, pfc); set.Len() > usualClasses && (r.everywhere.Len() > usualClasses || set.Len() > 2*usualClasses) {
+	if set := r.withGroup(name, q, paused); set.Len() > usualClasses && (r.everywhere.Len() > usualClasses || set.Len() > 2*usualClasses) {
 		r.found("PFC-06", Warning, name, qos.KindPFC.Attr(), "%d lossless classes: priorities %s", set.Len(), set)
 	}
-	if high := pfc & qos.Priorities(6, 7); high != 0 {
+	if high := paused & qos.Priorities(6, 7); high != 0 {
 		r.found("PFC-12", Warning, name, qos.KindPFC.Attr(), "priorities %s are lossless, and control traffic uses 6 and 7", high)
 	}
 	if q.Trust.V == qos.TrustPCP {
@@ -181,10 +185,10 @@ func (r *soloRun) port(name string, q *qos.Port) {
 	}
 	m := r.c.Running.ClassifiedBy(name)
 	if m != nil && q.Trust.V != qos.TrustPCP {
-		r.classification(name, m, pfc)
+		r.classification(name, m, paused)
 	}
 	var unmarked qos.PrioritySet
-	for _, p := range pfc.List() {
+	for _, p := range paused.List() {
 		n := queueOf(m, p)
 		if e := q.Queues[n].ECN; e.Set && !r.curve(name, q, p, n) && !e.V.Enabled {
 			unmarked |= qos.Priorities(p)
@@ -233,10 +237,10 @@ func reached(m *qos.Maps, tc int) bool {
 func tcOf(m *qos.Maps, dscp int) int { return max(0, int(m.DSCPToTC[dscp])) }
 
 // classification checks which packets are classified into the lossless priorities.
-func (r *soloRun) classification(name string, m *qos.Maps, pfc qos.PrioritySet) {
+func (r *soloRun) classification(name string, m *qos.Maps, paused qos.PrioritySet) {
 	for table, id := range map[[2]qos.Table]string{{qos.TCToQueue, qos.PFCToQueue}: "CLS-05", {qos.TCToGroup, qos.PFCToGroup}: "CLS-06"} {
 		a, b := m.Table(table[0]), m.Table(table[1])
-		for _, p := range pfc.List() {
+		for _, p := range paused.List() {
 			if x, y := a[p], b[p]; x >= 0 && y >= 0 && x != y && reached(m, p) {
 				what := map[string]string{"CLS-05": "queue", "CLS-06": "priority group"}[id]
 				r.found(id, Error, name, qos.KindMap.Table(table[0]), "traffic class %d uses %s %d, but pause of priority %d belongs to %s %d", p, what, x, p, what, y)
@@ -261,10 +265,10 @@ func (r *soloRun) classification(name string, m *qos.Maps, pfc qos.PrioritySet) 
 		return len(into[p]) > 0 || !r.c.Running.Ports[name].Trust.Set && slices.Contains(m.PCPToTC[:], int8(p))
 	}
 	unused := Error
-	if slices.ContainsFunc(pfc.List(), used) {
+	if slices.ContainsFunc(paused.List(), used) {
 		unused = Warning
 	}
-	for _, p := range pfc.List() {
+	for _, p := range paused.List() {
 		ds := into[p]
 		switch {
 		case len(ds) == 0 && used(p):
@@ -369,22 +373,22 @@ func groupOr(m *qos.Maps, prio int) int {
 }
 
 // withGroup returns the priorities whose groups are not bound to a lossy profile.
-func (r *soloRun) withGroup(name string, q *qos.Port, pfc qos.PrioritySet) qos.PrioritySet {
+func (r *soloRun) withGroup(name string, q *qos.Port, paused qos.PrioritySet) qos.PrioritySet {
 	m := r.c.Running.ClassifiedBy(name)
-	for _, p := range pfc.List() {
+	for _, p := range paused.List() {
 		if g := q.Groups[groupOr(m, p)]; g.Buffer.Set && g.Lossless.Set && !g.Lossless.V {
-			pfc &^= qos.Priorities(p)
+			paused &^= qos.Priorities(p)
 		}
 	}
-	return pfc
+	return paused
 }
 
 // groups checks the priority groups that a configuration binds to a profile.
-func (r *soloRun) groups(name string, q *qos.Port, pfc qos.PrioritySet) {
+func (r *soloRun) groups(name string, q *qos.Port, paused qos.PrioritySet) {
 	m := r.c.Running.ClassifiedBy(name)
 	of := [qos.NumPriorities]bool{}
-	has := r.withGroup(name, q, pfc)
-	for _, p := range pfc.List() {
+	has := r.withGroup(name, q, paused)
+	for _, p := range paused.List() {
 		g := groupOr(m, p)
 		if of[g] = true; !has.Has(p) {
 			r.found("PFC-03", Error, name, qos.KindGroupBuffer.At(g), "PFC is on for priority %d, and priority group %d has the lossy profile %s", p, g, term.CleanLine(q.Groups[g].Buffer.V))
@@ -403,7 +407,7 @@ func (r *soloRun) groups(name string, q *qos.Port, pfc qos.PrioritySet) {
 			r.found("PFC-11", Warning, name, qos.KindHeadroom.At(g), "the profile of lossless priority group %d has neither xon nor an xon offset", g)
 		}
 	}
-	for _, p := range pfc.List() {
+	for _, p := range paused.List() {
 		n := queueOf(m, p)
 		pool, b := r.c.Running.Pools[catalog.IngressPool].Size, q.Queues[n].Buffer
 		model, _ := catalog.ModelOf(r.c.Running.Platform.OS, r.c.Running.Platform.Model)
@@ -417,7 +421,7 @@ func (r *soloRun) groups(name string, q *qos.Port, pfc qos.PrioritySet) {
 	}
 }
 
-func (r *soloRun) watchdog(name string, q *qos.Port, pfc qos.PrioritySet) {
+func (r *soloRun) watchdog(name string, q *qos.Port, paused qos.PrioritySet) {
 	w, at := q.Watchdog.V, qos.KindWatchdog.Attr()
 	switch {
 	case !q.Watchdog.Set:
@@ -425,11 +429,11 @@ func (r *soloRun) watchdog(name string, q *qos.Port, pfc qos.PrioritySet) {
 		r.found("WD-06", Warning, name, at, "the row of the watchdog guards no priority: pfcwd_sw_enable names none")
 	case r.text.rows && !w.Enabled && w.Priorities != 0:
 		r.found("WD-06", Warning, name, qos.KindPFC.Attr(), "pfcwd_sw_enable names priorities %s, and the watchdog has no row for the port", w.Priorities)
-	case pfc == 0:
+	case paused == 0:
 	case !w.Enabled:
-		r.found("WD-01", Warning, name, qos.KindPFC.Attr(), "PFC %s has no watchdog", pfc)
-	case pfc&^w.Priorities != 0:
-		r.found("WD-03", Warning, name, at, "lossless priorities %s are not watched", pfc&^w.Priorities)
+		r.found("WD-01", Warning, name, qos.KindPFC.Attr(), "PFC %s has no watchdog", paused)
+	case paused&^w.Priorities != 0:
+		r.found("WD-03", Warning, name, at, "lossless priorities %s are not watched", paused&^w.Priorities)
 	case w.Detect > longDetect:
 		r.found("WD-05", Warning, name, at, "a PFC storm lasts %s before the watchdog acts", w.Detect)
 	}

@@ -29,15 +29,15 @@ type Check struct {
 
 	// needs returns what a switch lacks for device and state to run; nil if it lacks nothing.
 	// If it lacks something, they do not run, and a finding says so.
-	needs func(*deviceRun) *lack
+	needs func(*deviceRun) *lack `json:"-"`
 
-	fabric   func(*fabricRun)  // runs once, over the whole intent
-	runs     bool              // fabric also runs over the running state
-	plans    bool              // device also runs over the result of a plan
-	device   func(*deviceRun)  // runs on each switch, as intended, saved or running
-	state    func(*deviceRun)  // runs on each switch whose running state was read
-	link     func(*linkRun)    // runs on each link whose ends are both known
-	outliers func(*outlierRun) // runs on the members of a group that differ from most of it
+	fabric   func(*fabricRun)  `json:"-"` // runs once, over the whole intent
+	runs     bool              `json:"-"` // fabric also runs over the running state
+	plans    bool              `json:"-"` // device also runs over the result of a plan
+	device   func(*deviceRun)  `json:"-"` // runs on each switch, as intended, saved or running
+	state    func(*deviceRun)  `json:"-"` // runs on each switch whose running state was read
+	link     func(*linkRun)    `json:"-"` // runs on each link whose ends are both known
+	outliers func(*outlierRun) `json:"-"` // runs on the members of a group that differ from most of it
 }
 
 // lack says why checks of a switch cannot be made.

@@ -13,7 +13,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-var classChecks = []Check{
+// classChecks are the checks of classes and of their queues.
+var classChecks = slices.Concat(classificationChecks, schedulerChecks)
+
+var classificationChecks = []Check{
 	{
 		ID: "CLS-01", Title: "a DSCP belongs to different classes on two switches",
 		Rules: []Rule{{Error, "by the intent"}, {Warning, "between configurations without an intent"}}, Scope: ScopeFabric, Reads: ReadsRunning,

@@ -7,7 +7,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 )
 
-var forwardingChecks = []Check{
+// forwardingChecks are the checks of trimming, load balancing and tunnels.
+var forwardingChecks = slices.Concat(steeringChecks, tunnelChecks)
+
+var steeringChecks = []Check{
 	{
 		ID: "TRM-01", Title: "packet trimming contradicts the classes",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,

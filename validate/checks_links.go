@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// cablingChecks are the checks of what is connected to a port, and of who answers at an address.
+// cablingChecks are the checks of what is connected to a port.
 var cablingChecks = []Check{
 	{
 		ID: "TOP-07", Title: "a port is cabled to a different neighbour than the intent says",
@@ -26,13 +26,6 @@ var cablingChecks = []Check{
 		Why:   "the port may be cabled to something else, or LLDP is off at the other end; its cabling is not checked",
 		Fix:   "check the cable, and LLDP at the other end",
 		state: silentNeighbors,
-	},
-	{
-		ID: "TOP-11", Title: "the device at an address is not the one that the intent means",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsApplied,
-		Why:   "it is compared with the intent of the wrong device, and would be changed to it",
-		Fix:   "correct the address or the identity in the intent, or the hostname on the device; where the device was replaced, apply with --accept-identity",
-		state: mistakenIdentity,
 	},
 }
 

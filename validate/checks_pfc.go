@@ -10,7 +10,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-var pfcChecks = []Check{
+// pfcChecks are the checks of PFC and of its watchdog.
+var pfcChecks = slices.Concat(pauseChecks, watchdogChecks)
+
+var pauseChecks = []Check{
 	{
 		ID: "PFC-01", Title: "the two ends of a link pause different priorities",
 		Rules: []Rule{{Error, "by the intent"}, {Warning, "between configurations without an intent"}}, Scope: ScopeLink, Reads: ReadsIntent | ReadsRunning,

@@ -11,12 +11,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// Host compares the NICs of a host with the intended settings, and with the switch ports at the
-// other end of their links. ends returns the running state of an end; an end that was not read
-// is assumed to be as intended. A check whose state the host does not show has no finding.
-// Settings that could not be read are a separate finding: NIC-10 if lossless RDMA is not proven
-// without them, see [Unproven], otherwise READ with severity info.
-func Host(f *intent.Fabric, h *intent.Host, running, desired *nic.Host, ends func(intent.Endpoint) End) []Finding {
+// checkHost makes the checks of one host, as validate.Host says.
+func checkHost(f *intent.Fabric, h *intent.Host, running, desired *nic.Host, ends func(intent.Endpoint) End) []Finding {
 	var c collector
 	v := hostCheck{c: &c, fabric: f, host: h, running: running, desired: desired, ends: ends}
 	byPort := map[string][]nic.Change{}
@@ -115,10 +111,6 @@ func (v *hostCheck) unit(changes []nic.Change) {
 
 // unproven is the check for settings that must be read to prove lossless RDMA.
 const unproven = "NIC-10"
-
-// Unproven reports whether a finding says that a setting could not be read without which a NIC
-// is not proven to run as intended. An accepted finding does not count.
-func Unproven(f Finding) bool { return f.ID == unproven && f.Suppressed == nil }
 
 // strangers finds RDMA ports in use that the intent does not list.
 func (v *hostCheck) strangers() {

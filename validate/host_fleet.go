@@ -16,10 +16,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// Hosts compares the NICs of hosts that work together. Most comparisons are between NICs of the
-// same card and driver, and all only use values that were read from both. managed selects the
-// ports; nil selects all.
-func Hosts(running []*nic.Host, managed func(host, port string) bool) []Finding {
+// compareHosts makes the checks of NICs that work together, as validate.Hosts says.
+func compareHosts(running []*nic.Host, managed func(host, port string) bool) []Finding {
 	kinds := map[string][]member{}
 	var all []member
 	for _, h := range running {

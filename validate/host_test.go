@@ -581,15 +581,15 @@ func TestUppersOfTheIntent(t *testing.T) {
 			"the RDMA MTU is 1024 B, the intent says 4096 B (bond bond0 over it has an MTU of 1500 B", "apply the intent to the host: the MTU of bond0 rises from 1500 to 9000 B"},
 		"the VLAN is low": {func(_ *hostCase, _, v *nic.Upper) { v.MTU.V = 1500 }, "MTU-04", Warning,
 			"VLAN bond0.100 over it has an MTU of 1500 B", "the MTU of bond0.100 rises from 1500"},
-		"a bond that is low enough": {func(_ *hostCase, b, _ *nic.Upper) { b.MTU.V = 8000 }, "DRIFT", Warning, "mtu is 8000, the intent says 9000 (layer driver)", applyHost},
+		"a bond that is low enough": {func(_ *hostCase, b, _ *nic.Upper) { b.MTU.V = 8000 }, "DRIFT", Warning, "mtu is 8000, the intent says 9000 (layer driver)", fixOfHost},
 		"a map without effect": {func(h *hostCase, _, v *nic.Upper) {
 			v.Egress.V[2] = 0
 			for at, end := range h.ends {
 				end.Trust = qos.TrustDSCP
 				h.ends[at] = end
 			}
-		}, "NIC-02", Info, "egress_qos_map is 0,2:0 3:3 6:6, the intent says 0:0 2-3:3 6:6; both ends classify by DSCP, so that it has no effect (layer driver)", applyHost},
-		"a map": {func(h *hostCase, _, v *nic.Upper) { v.Egress.V[2] = 0; pcp(h) }, "NIC-02", Error, "egress_qos_map is 0,2:0", applyHost},
+		}, "NIC-02", Info, "egress_qos_map is 0,2:0 3:3 6:6, the intent says 0:0 2-3:3 6:6; both ends classify by DSCP, so that it has no effect (layer driver)", fixOfHost},
+		"a map": {func(h *hostCase, _, v *nic.Upper) { v.Egress.V[2] = 0; pcp(h) }, "NIC-02", Error, "egress_qos_map is 0,2:0", fixOfHost},
 		"no VLAN": {func(h *hostCase, _, _ *nic.Upper) { delete(h.running.Uppers, "bond0.100") }, "NIC-04", Error,
 			"the host has no VLAN of that name over the NICs of the intent", "network configuration"},
 		"another member": {func(_ *hostCase, b, _ *nic.Upper) { b.On = append(slices.Clone(b.On), "eth2") }, "DRIFT", Error, "on is eth0, eth1, eth2, the intent says eth0, eth1", "network configuration"},
@@ -620,10 +620,10 @@ func TestStatedSettings(t *testing.T) {
 		edit          func(p *nic.Port)
 		id, what, fix string
 	}{
-		"small buffer":     {func(p *nic.Port) { p.Buffers.V.Size[1] = 1000 }, "BUF-13", "has 1000 B, at 100G over 10m it needs 66024 B", applyHost},
+		"small buffer":     {func(p *nic.Port) { p.Buffers.V.Size[1] = 1000 }, "BUF-13", "has 1000 B, at 100G over 10m it needs 66024 B", fixOfHost},
 		"buffers of bnxt":  {func(p *nic.Port) { p.Driver, p.NV, p.RoCEApp = nic.DriverBNXT, nil, qos.Of(3) }, "BUF-13", "the intent says auto", "only mlx5 supports"},
-		"willing":          {func(p *nic.Port) { p.Willing.V = true }, "DCB-01", "ETS is willing", applyHost},
-		"stall prevention": {func(p *nic.Port) { p.StallPrevention.V = "default" }, "NIC-07", "is default, 8s", applyHost},
+		"willing":          {func(p *nic.Port) { p.Willing.V = true }, "DCB-01", "ETS is willing", fixOfHost},
+		"stall prevention": {func(p *nic.Port) { p.StallPrevention.V = "default" }, "NIC-07", "is default, 8s", fixOfHost},
 		"no stall prevention": {func(p *nic.Port) {
 			p.StallPrevention.Set = false
 			p.Missing[nic.FieldStallPrevention] = nic.NotInDriver
@@ -896,3 +896,6 @@ func TestHostPrintsSafely(t *testing.T) {
 		}
 	}
 }
+
+// fixOfHost is the fix of a finding that an apply removes.
+const fixOfHost = "apply the intent to the host"

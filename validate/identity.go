@@ -15,6 +15,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/derive"
 )
 
+// identityChecks are the checks of who answers at an address.
+var identityChecks = []Check{
+	{
+		ID: "TOP-11", Title: "the device at an address is not the one that the intent means",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsApplied,
+		Why:   "it is compared with the intent of the wrong device, and would be changed to it",
+		Fix:   "correct the address or the identity in the intent, or the hostname on the device; where the device was replaced, apply with --accept-identity",
+		state: mistakenIdentity,
+	},
+}
+
 // Evidence is what is known about the identity of a device. Unknown parts are left empty and
 // prove nothing.
 type Evidence struct {
@@ -247,5 +258,5 @@ func HostIdentity(f *intent.Fabric, h *intent.Host, e Evidence) []Finding {
 	if what == "" {
 		return nil
 	}
-	return []Finding{{ID: "TOP-11", Severity: Error, Device: h.Name, What: what, Where: where, Fix: fixIn(cablingChecks, "TOP-11")}}
+	return []Finding{{ID: "TOP-11", Severity: Error, Device: h.Name, What: what, Where: where, Fix: fixIn(identityChecks, "TOP-11")}}
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // registry holds all checks, sorted by ID.
-var registry = assemble(classChecks, pfcChecks, bufferChecks, headroomChecks, ecnChecks, schedulerChecks, mtuChecks, nicChecks,
-	watchdogChecks, topologyChecks, tunnelChecks, forwardingChecks, portChecks, cablingChecks, operationChecks, gateChecks)
+var registry = assemble(classChecks, pfcChecks, bufferChecks, headroomChecks, ecnChecks, mtuChecks, nicChecks,
+	topologyChecks, forwardingChecks, portChecks, cablingChecks, identityChecks, operationChecks, gateChecks)
 
 func assemble(families ...[]Check) []*Check {
 	var all []*Check

@@ -64,7 +64,7 @@ func (s *State) evidence() Evidence {
 
 // Result holds the findings for one switch, and the data for comparing it with others.
 type Result struct {
-	*outcome
+	outcome   *outcome
 	sw        *intent.Switch
 	source    Source
 	identity  drivers.Identity        // as the switch shows it
@@ -515,14 +515,14 @@ func (r *Run) Add(s *Result) {
 	if what := r.answered.Add(r.fabric, name, s.identity); what != "" {
 		r.others = append(r.others, Finding{ID: "TOP-11", Severity: Error, Device: name, What: what, Where: s.sw.Pos.String(), Fix: Lookup("TOP-11").Fix})
 	}
-	r.others = append(r.others, s.findings.list...)
-	r.alike.compact(r.others[len(r.others)-len(s.findings.list):])
+	r.others = append(r.others, s.outcome.findings.list...)
+	r.alike.compact(r.others[len(r.others)-len(s.outcome.findings.list):])
 	if s.neighbors != nil {
 		kept.neighbors = make([]qos.Neighbor, len(kept.ends))
 	}
 	for i, p := range kept.sw.Ports {
 		if e, ok := s.ends[p.Name]; ok {
-			e.source, e.drifted = s.source, s.drifted[p.Name]
+			e.source, e.drifted = s.source, s.outcome.drifted[p.Name]
 			kept.ends[i] = r.alike.end(e)
 		}
 		if n, ok := s.neighbors[p.Name]; ok {
@@ -533,7 +533,7 @@ func (r *Run) Add(s *Result) {
 		kept.names = r.alike.portNames(s.names)
 	}
 	bears := map[*bearers][]string{}
-	for _, t := range s.traits {
+	for _, t := range s.outcome.traits {
 		g := cached(&r.traits, traitGroup{t.check, t.group}, func() map[string]*bearers { return map[string]*bearers{} })
 		b := cached(&g, t.value, func() *bearers {
 			return &bearers{layer: t.layer, assumed: t.assumed, devices: map[string][]string{}, where: map[string]string{}}
@@ -554,13 +554,13 @@ func (r *Run) Add(s *Result) {
 	for b, ports := range bears {
 		b.devices[name] = r.alike.list(ports)
 	}
-	if !s.drift.empty() {
-		r.outcomes[name] = &outcome{drift: r.alike.drift(s.drift), instead: s.instead, reported: slices.Clone(s.reported)}
+	if !s.outcome.drift.empty() {
+		r.outcomes[name] = &outcome{drift: r.alike.drift(s.outcome.drift), instead: s.outcome.instead, reported: slices.Clone(s.outcome.reported)}
 	}
 }
 
 // Drift returns the number of settings that differ from the intent.
-func (s *Result) Drift() int { return len(s.drift.changes) }
+func (s *Result) Drift() int { return len(s.outcome.drift.changes) }
 
 // End returns the settings of an end of a link, like [Run.End]. The result may be nil.
 func (s *Result) End(port string) End {

@@ -78,21 +78,21 @@ type traitSummary struct {
 // Summary encodes a result for [ReadSummary], so that another process can compare it with other
 // switches. The result must not have been passed to [Run.Add].
 func (s *Result) Summary() ([]byte, error) {
-	out := summary{Version: summaryVersion, Switch: s.sw.Name, Source: s.source, Identity: s.identity, Findings: s.findings.list, Neighbors: s.neighbors, Ends: map[string]endSummary{}}
+	out := summary{Version: summaryVersion, Switch: s.sw.Name, Source: s.source, Identity: s.identity, Findings: s.outcome.findings.list, Neighbors: s.neighbors, Ends: map[string]endSummary{}}
 	for port, e := range s.ends {
 		out.Ends[port] = e.summary()
 	}
 	if n := s.names; n != nil {
 		out.Names = &nameSummary{n.ports, n.aliases, n.all}
 	}
-	for i, ch := range s.drift.changes {
-		d := driftSummary{Change: ch, Explained: s.reported[i]}
-		if f, ok := s.instead[ch.Place()]; ok {
+	for i, ch := range s.outcome.drift.changes {
+		d := driftSummary{Change: ch, Explained: s.outcome.reported[i]}
+		if f, ok := s.outcome.instead[ch.Place()]; ok {
 			d.Instead = &f
 		}
 		out.Drift = append(out.Drift, d)
 	}
-	for _, t := range s.traits {
+	for _, t := range s.outcome.traits {
 		out.Traits = append(out.Traits, traitSummary{t.check.ID, t.group, t.value, t.assumed, t.port, t.where, t.layer, t.sound})
 	}
 	b, err := json.Marshal(out)
@@ -131,19 +131,19 @@ func ReadSummary(f *intent.Fabric, b []byte) (*Result, error) {
 	for _, d := range in.Drift {
 		at := d.Change.Place()
 		changes = append(changes, d.Change)
-		s.drifted[at.Port] = true
-		s.reported = append(s.reported, d.Explained)
+		s.outcome.drifted[at.Port] = true
+		s.outcome.reported = append(s.outcome.reported, d.Explained)
 		if d.Instead != nil {
-			s.instead[at] = *d.Instead
+			s.outcome.instead[at] = *d.Instead
 		}
 	}
-	s.drift = driftOf(changes)
+	s.outcome.drift = driftOf(changes)
 	for _, t := range in.Traits {
 		c := Lookup(t.Check)
 		if c == nil || c.outliers == nil {
 			return nil, fmt.Errorf("the summary of %s names check %q, which does not compare switches", in.Switch, t.Check)
 		}
-		s.traits = append(s.traits, trait{check: c, group: t.Group, value: t.Value, assumed: t.Assumed, port: t.Port, where: t.Where, layer: t.Layer, sound: t.Sound})
+		s.outcome.traits = append(s.outcome.traits, trait{check: c, group: t.Group, value: t.Value, assumed: t.Assumed, port: t.Port, where: t.Where, layer: t.Layer, sound: t.Sound})
 	}
 	return s, nil
 }
