@@ -8,6 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // likeness holds everything that the checks of an intended switch depend on, except its ports.
@@ -62,7 +63,7 @@ func samePort(f *intent.Fabric, a, b *intent.Port) bool {
 		return linked == other
 	}
 	if a.Uplink() {
-		p, q := end(f, x), end(f, y)
+		p, q := checks.PortAt(f, x), checks.PortAt(f, y)
 		return b.Uplink() && p != nil && q != nil && p.Settings == q.Settings
 	}
 	h, g := f.Host(x.Device), f.Host(y.Device)
@@ -71,12 +72,12 @@ func samePort(f *intent.Fabric, a, b *intent.Port) bool {
 
 // intendedOf checks the compiled configuration of each switch and passes the results on in
 // order. Of switches that are alike, only one is checked.
-func intendedOf(ctx context.Context, c *render.Compiler, rendered func(*render.Device) []Finding, take func(*Result) error) error {
+func intendedOf(ctx context.Context, c *render.Compiler, rendered func(*render.Device) []checks.Finding, take func(*Result) error) error {
 	check := func(_ context.Context, sw *intent.Switch) *Result {
 		d := c.Device(sw)
-		r := Switch(d, d.Desired, Intended, nil)
+		r := Switch(d, d.Desired, checks.Intended, nil)
 		if rendered != nil {
-			r.outcome.findings.list = append(r.outcome.findings.list, rendered(d)...)
+			r.outcome.Findings.List = append(r.outcome.Findings.List, rendered(d)...)
 		}
 		return r
 	}
@@ -111,7 +112,7 @@ func intendedOf(ctx context.Context, c *render.Compiler, rendered func(*render.D
 // holdsForAlike reports whether a result holds for every switch that is alike: nothing in it names a
 // neighbour, or the position of a port or link in the intent.
 func (s *Result) holdsForAlike() bool {
-	if len(s.outcome.findings.list) == 0 && len(s.outcome.traits) == 0 {
+	if len(s.outcome.Findings.List) == 0 && len(s.outcome.Traits) == 0 {
 		return true
 	}
 	places := map[string]bool{}
@@ -127,17 +128,17 @@ func (s *Result) holdsForAlike() bool {
 			}
 		}
 	}
-	return !slices.ContainsFunc(s.outcome.findings.list, func(f Finding) bool { return len(f.Peers) > 0 || places[f.Where] }) &&
-		!slices.ContainsFunc(s.outcome.traits, func(t trait) bool { return places[t.where] })
+	return !slices.ContainsFunc(s.outcome.Findings.List, func(f checks.Finding) bool { return len(f.Peers) > 0 || places[f.Where] }) &&
+		!slices.ContainsFunc(s.outcome.Traits, func(t checks.Trait) bool { return places[t.Where] })
 }
 
 // copyFor returns the result for another switch that is alike.
 func (s *Result) copyFor(sw *intent.Switch) *Result {
 	c, o := *s, *s.outcome
 	c.sw, c.outcome = sw, &o
-	c.outcome.findings.list = slices.Clone(s.outcome.findings.list)
-	for i := range c.outcome.findings.list {
-		f := &c.outcome.findings.list[i]
+	c.outcome.Findings.List = slices.Clone(s.outcome.Findings.List)
+	for i := range c.outcome.Findings.List {
+		f := &c.outcome.Findings.List[i]
 		f.Device, f.Ports, f.Covers, f.NotMade = sw.Name, slices.Clone(f.Ports), slices.Clone(f.Covers), slices.Clone(f.NotMade)
 	}
 	return &c

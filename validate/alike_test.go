@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // randomClos writes the intent of some leaves and spines, with random faults and differences of
@@ -51,7 +52,7 @@ func TestAlikeSwitchesAreCheckedOnce(t *testing.T) {
 		run := NewRun(c.Fabric())
 		for _, sw := range c.Fabric().Switches {
 			d := c.Device(sw)
-			run.Add(Switch(d, d.Desired, Intended, nil))
+			run.Add(Switch(d, d.Desired, checks.Intended, nil))
 		}
 		if err := run.checkFabric(t.Context()); err != nil {
 			t.Fatal(err)
@@ -62,7 +63,7 @@ func TestAlikeSwitchesAreCheckedOnce(t *testing.T) {
 		of := alike(c.Fabric())
 		for _, o := range of {
 			d := c.Device(o)
-			if Switch(d, d.Desired, Intended, nil).holdsForAlike() {
+			if Switch(d, d.Desired, checks.Intended, nil).holdsForAlike() {
 				shared++
 			} else {
 				places++

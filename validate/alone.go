@@ -12,6 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // Config is the saved configuration of a switch that is checked without an intent.
@@ -28,8 +29,8 @@ type Config struct {
 //
 // Without an intent, only a contradiction within the file is an error: PFC that pauses nothing,
 // thresholds upside down. Anything that may be on purpose is a warning.
-func Alone(cs []Config) []Finding {
-	var out []Finding
+func Alone(cs []Config) []checks.Finding {
+	var out []checks.Finding
 	for i := range cs {
 		r := &soloRun{c: &cs[i], text: readText(cs[i].Text), seen: map[aloneCause]int{}, half: map[string]bool{}, unpaused: map[string]bool{}, lineSaid: map[aloneCause]bool{}}
 		r.lines()
@@ -46,7 +47,7 @@ func Alone(cs []Config) []Finding {
 		r.account()
 		out = append(out, r.findings()...)
 	}
-	return Sort(append(out, compareConfigs(cs)...))
+	return checks.Sort(append(out, compareConfigs(cs)...))
 }
 
 // madeAlone lists the checks that [Alone] makes; a line of a configuration may fail other
@@ -75,7 +76,7 @@ type soloRun struct {
 
 // aloneFinding is a finding, with the data to look up its place.
 type aloneFinding struct {
-	Finding
+	checks.Finding
 	attr qos.Attr
 	line int    // 0 to find the line by attr
 	row  string // row of a configuration without lines
@@ -87,18 +88,18 @@ type aloneCause struct {
 }
 
 // found adds a finding about an attribute of a port; port is "" for the switch.
-func (r *soloRun) found(id string, s Severity, port string, attr qos.Attr, what string, args ...any) {
-	r.add(aloneFinding{Finding: Finding{ID: id, Severity: s, What: fmt.Sprintf(what, args...)}, attr: attr}, port)
+func (r *soloRun) found(id string, s checks.Severity, port string, attr qos.Attr, what string, args ...any) {
+	r.add(aloneFinding{Finding: checks.Finding{ID: id, Severity: s, What: fmt.Sprintf(what, args...)}, attr: attr}, port)
 }
 
 // foundAt adds a finding about a line.
-func (r *soloRun) foundAt(id string, s Severity, port string, line int, what string, args ...any) {
-	r.add(aloneFinding{Finding: Finding{ID: id, Severity: s, What: fmt.Sprintf(what, args...)}, line: line}, port)
+func (r *soloRun) foundAt(id string, s checks.Severity, port string, line int, what string, args ...any) {
+	r.add(aloneFinding{Finding: checks.Finding{ID: id, Severity: s, What: fmt.Sprintf(what, args...)}, line: line}, port)
 }
 
 func (r *soloRun) add(f aloneFinding, port string) {
 	check := Lookup(f.ID)
-	check.mayFind(f.Severity)
+	check.MayFind(f.Severity)
 	key := aloneCause{f.ID, f.What, f.line}
 	if port != "" && f.line > 0 {
 		key.line = -1 // equal lines of several ports make one finding
@@ -130,17 +131,17 @@ var aloneFixes = map[string]string{
 }
 
 // aloneFix returns the fix of a check when there is no intent to apply.
-func aloneFix(c *Check) string {
-	fix := cmp.Or(aloneFixes[c.ID], strings.TrimSuffix(c.Fix, ": "+applyIntent))
-	if strings.Contains(fix, applyIntent) {
+func aloneFix(c *checks.Check) string {
+	fix := cmp.Or(aloneFixes[c.ID], strings.TrimSuffix(c.Fix, ": "+checks.ApplyIntent))
+	if strings.Contains(fix, checks.ApplyIntent) {
 		return ""
 	}
 	return fix
 }
 
 // findings returns the findings, each with the place of its first port.
-func (r *soloRun) findings() []Finding {
-	out := make([]Finding, 0, len(r.list))
+func (r *soloRun) findings() []checks.Finding {
+	out := make([]checks.Finding, 0, len(r.list))
 	for _, f := range r.list {
 		port := ""
 		if len(f.Ports) > 0 {
@@ -160,7 +161,7 @@ func (r *soloRun) port(name string, q *qos.Port) {
 	for n := range q.Queues {
 		if e := q.Queues[n].ECN.V; upsideDown(e) {
 			e.Other = ""
-			r.found("ECN-02", Error, name, qos.KindECN.At(n), "queue %d marks from %s: its min is above its max", n, e)
+			r.found("ECN-02", checks.Error, name, qos.KindECN.At(n), "queue %d marks from %s: its min is above its max", n, e)
 		}
 	}
 	r.groups(name, q, paused)
@@ -169,19 +170,19 @@ func (r *soloRun) port(name string, q *qos.Port) {
 		return
 	}
 	if q.LinkPause.V {
-		r.found("PFC-05", Error, name, qos.KindLinkPause.Attr(), "IEEE 802.3x link pause is on together with PFC %s", paused)
+		r.found("PFC-05", checks.Error, name, qos.KindLinkPause.Attr(), "IEEE 802.3x link pause is on together with PFC %s", paused)
 	}
 	if set := r.withGroup(name, q, paused); set.Len() > usualClasses && (r.everywhere.Len() > usualClasses || set.Len() > 2*usualClasses) {
-		r.found("PFC-06", Warning, name, qos.KindPFC.Attr(), "%d lossless classes: priorities %s", set.Len(), set)
+		r.found("PFC-06", checks.Warning, name, qos.KindPFC.Attr(), "%d lossless classes: priorities %s", set.Len(), set)
 	}
 	if high := paused & qos.Priorities(6, 7); high != 0 {
-		r.found("PFC-12", Warning, name, qos.KindPFC.Attr(), "priorities %s are lossless, and control traffic uses 6 and 7", high)
+		r.found("PFC-12", checks.Warning, name, qos.KindPFC.Attr(), "priorities %s are lossless, and control traffic uses 6 and 7", high)
 	}
 	if q.Trust.V == qos.TrustPCP {
-		r.found("CLS-04", Warning, name, qos.KindTrust.Attr(), "lossless traffic is classified by PCP, which routed and untagged frames do not carry")
+		r.found("CLS-04", checks.Warning, name, qos.KindTrust.Attr(), "lossless traffic is classified by PCP, which routed and untagged frames do not carry")
 	}
 	if need := fullPayload + intent.RDMAOverhead; q.MTU.Set && q.MTU.V < need {
-		r.found("MTU-02", Warning, name, qos.KindMTU.Attr(), "the MTU is %d B; an RDMA packet of %d B has %d B with its headers, and smaller ones cost throughput", q.MTU.V, fullPayload, need)
+		r.found("MTU-02", checks.Warning, name, qos.KindMTU.Attr(), "the MTU is %d B; an RDMA packet of %d B has %d B with its headers, and smaller ones cost throughput", q.MTU.V, fullPayload, need)
 	}
 	m := r.c.Running.ClassifiedBy(name)
 	if m != nil && q.Trust.V != qos.TrustPCP {
@@ -196,7 +197,7 @@ func (r *soloRun) port(name string, q *qos.Port) {
 		r.served(name, q, m, p, n)
 	}
 	if unmarked != 0 {
-		r.found("ECN-01", Warning, name, qos.KindECN.At(queueOf(m, unmarked.List()[0])), "lossless priorities %s are not marked: PFC is their only congestion control", unmarked)
+		r.found("ECN-01", checks.Warning, name, qos.KindECN.At(queueOf(m, unmarked.List()[0])), "lossless priorities %s are not marked: PFC is their only congestion control", unmarked)
 	}
 }
 
@@ -243,7 +244,7 @@ func (r *soloRun) classification(name string, m *qos.Maps, paused qos.PrioritySe
 		for _, p := range paused.List() {
 			if x, y := a[p], b[p]; x >= 0 && y >= 0 && x != y && reached(m, p) {
 				what := map[string]string{"CLS-05": "queue", "CLS-06": "priority group"}[id]
-				r.found(id, Error, name, qos.KindMap.Table(table[0]), "traffic class %d uses %s %d, but pause of priority %d belongs to %s %d", p, what, x, p, what, y)
+				r.found(id, checks.Error, name, qos.KindMap.Table(table[0]), "traffic class %d uses %s %d, but pause of priority %d belongs to %s %d", p, what, x, p, what, y)
 			}
 		}
 	}
@@ -264,9 +265,9 @@ func (r *soloRun) classification(name string, m *qos.Maps, paused qos.PrioritySe
 		}
 		return len(into[p]) > 0 || !r.c.Running.Ports[name].Trust.Set && slices.Contains(m.PCPToTC[:], int8(p))
 	}
-	unused := Error
+	unused := checks.Error
 	if slices.ContainsFunc(paused.List(), used) {
-		unused = Warning
+		unused = checks.Warning
 	}
 	for _, p := range paused.List() {
 		ds := into[p]
@@ -279,12 +280,12 @@ func (r *soloRun) classification(name string, m *qos.Maps, paused qos.PrioritySe
 			if m.DSCPToTC[0] < 0 {
 				how = ", because the map does not list them"
 			}
-			r.found("CLS-03", Warning, name, dscpField, "DSCP %s are in lossless priority %d%s: DSCP 0 is what every host sends by default", qos.FoldInts(ds), p, how)
+			r.found("CLS-03", checks.Warning, name, dscpField, "DSCP %s are in lossless priority %d%s: DSCP 0 is what every host sends by default", qos.FoldInts(ds), p, how)
 		case slices.Contains(ds, controlDSCPs[0]), slices.Contains(ds, controlDSCPs[1]):
-			r.found("CLS-18", Warning, name, dscpField, "lossless priority %d has DSCP %s, and control protocols use %s", p, qos.FoldInts(ds), qos.FoldInts(controlDSCPs))
+			r.found("CLS-18", checks.Warning, name, dscpField, "lossless priority %d has DSCP %s, and control protocols use %s", p, qos.FoldInts(ds), qos.FoldInts(controlDSCPs))
 		}
 		if to := int(m.TCToDSCP[p]); to >= 0 && to < qos.NumDSCP && tcOf(m, to) != p {
-			r.found("CLS-07", Error, name, qos.KindMap.Table(qos.TCToDSCP), "packets of lossless priority %d leave with DSCP %d, which this switch has in traffic class %d", p, to, tcOf(m, to))
+			r.found("CLS-07", checks.Error, name, qos.KindMap.Table(qos.TCToDSCP), "packets of lossless priority %d leave with DSCP %d, which this switch has in traffic class %d", p, to, tcOf(m, to))
 		}
 	}
 }
@@ -298,15 +299,15 @@ func (r *soloRun) curve(name string, q *qos.Port, prio, n int) bool {
 	lo, _ := e.Unit.Split()
 	switch {
 	case e.Drops, !e.Enabled && dropsAtRandom.MatchString(e.Other):
-		r.found("ECN-08", Error, name, at, "WRED on queue %d of lossless priority %d drops packets and marks none", n, prio)
+		r.found("ECN-08", checks.Error, name, at, "WRED on queue %d of lossless priority %d drops packets and marks none", n, prio)
 	case inert(nil, k, e, qos.ECN{}) != nil:
-		r.found("ECN-09", Error, name, at, "queue %d of lossless priority %d has the curve %s", n, prio, e)
+		r.found("ECN-09", checks.Error, name, at, "queue %d of lossless priority %d has the curve %s", n, prio, e)
 	case !upsideDown(e) && oddCurve(nil, k, e, qos.ECN{}) != nil:
-		r.found("ECN-02", Error, name, at, "queue %d of lossless priority %d has min = max with a probability of %d %%", n, prio, e.Probability)
+		r.found("ECN-02", checks.Error, name, at, "queue %d of lossless priority %d has min = max with a probability of %d %%", n, prio, e.Probability)
 	case averaged(nil, k, e, qos.ECN{}) != nil:
-		r.found("ECN-10", Warning, name, at, "queue %d of lossless priority %d marks by an average of weight %d", n, prio, e.Weight)
+		r.found("ECN-10", checks.Warning, name, at, "queue %d of lossless priority %d marks by an average of weight %d", n, prio, e.Weight)
 	case e.Enabled && g.Set && g.V.Static && lo == qos.UnitBytes && g.V.Threshold > 0 && e.Min > g.V.Threshold:
-		r.found("ECN-03", Warning, name, at, "queue %d marks from %s, and priority group %d pauses at %d B: one sender is paused before it is marked", n, e, prio, g.V.Threshold)
+		r.found("ECN-03", checks.Warning, name, at, "queue %d marks from %s, and priority group %d pauses at %d B: one sender is paused before it is marked", n, e, prio, g.V.Threshold)
 	default:
 		return false
 	}
@@ -339,15 +340,15 @@ func (r *soloRun) served(name string, q *qos.Port, m *qos.Maps, prio, n int) {
 		// On systems with lines, a strict queue below a queue with a weight is not served
 		// before it.
 		if ds := reaching(m, i); (i > n || i < n && r.text.rows) && o.Strict && o.MaxRate == 0 && (slices.Contains(ds, 0) || len(ds) > manyDSCPs) {
-			r.found("SCH-02", Warning, name, qos.KindScheduler.At(i), "strict queue %d has no rate limit, takes DSCP %s and is served before queue %d of lossless priority %d", i, qos.FoldInts(ds), n, prio)
+			r.found("SCH-02", checks.Warning, name, qos.KindScheduler.At(i), "strict queue %d has no rate limit, takes DSCP %s and is served before queue %d of lossless priority %d", i, qos.FoldInts(ds), n, prio)
 		}
 	}
 	switch {
 	case sum == 0:
 	case s.V.Weight == 0:
-		r.found("SCH-07", Warning, name, qos.KindScheduler.At(n), "queue %d of lossless priority %d has no share of the link, and others have", n, prio)
+		r.found("SCH-07", checks.Warning, name, qos.KindScheduler.At(n), "queue %d of lossless priority %d has no share of the link, and others have", n, prio)
 	case s.V.Weight*100 < leastShare*sum:
-		r.found("SCH-03", Warning, name, qos.KindScheduler.At(n), "queue %d of lossless priority %d has %d of %d parts of the link", n, prio, s.V.Weight, sum)
+		r.found("SCH-03", checks.Warning, name, qos.KindScheduler.At(n), "queue %d of lossless priority %d has %d of %d parts of the link", n, prio, s.V.Weight, sum)
 	}
 }
 
@@ -391,7 +392,7 @@ func (r *soloRun) groups(name string, q *qos.Port, paused qos.PrioritySet) {
 	for _, p := range paused.List() {
 		g := groupOr(m, p)
 		if of[g] = true; !has.Has(p) {
-			r.found("PFC-03", Error, name, qos.KindGroupBuffer.At(g), "PFC is on for priority %d, and priority group %d has the lossy profile %s", p, g, term.CleanLine(q.Groups[g].Buffer.V))
+			r.found("PFC-03", checks.Error, name, qos.KindGroupBuffer.At(g), "PFC is on for priority %d, and priority group %d has the lossy profile %s", p, g, term.CleanLine(q.Groups[g].Buffer.V))
 		}
 	}
 	for g := range q.Groups {
@@ -401,10 +402,10 @@ func (r *soloRun) groups(name string, q *qos.Port, paused qos.PrioritySet) {
 			continue
 		}
 		if !of[g] {
-			r.found("PFC-04", Error, name, qos.KindGroupBuffer.At(g), "priority group %d is lossless, but PFC is off for all its priorities", g)
+			r.found("PFC-04", checks.Error, name, qos.KindGroupBuffer.At(g), "priority group %d is lossless, but PFC is off for all its priorities", g)
 		}
 		if h.Set && h.V.XOFF > 0 && h.V.XON == 0 && h.V.XONOffset == 0 {
-			r.found("PFC-11", Warning, name, qos.KindHeadroom.At(g), "the profile of lossless priority group %d has neither xon nor an xon offset", g)
+			r.found("PFC-11", checks.Warning, name, qos.KindHeadroom.At(g), "the profile of lossless priority group %d has neither xon nor an xon offset", g)
 		}
 	}
 	for _, p := range paused.List() {
@@ -412,9 +413,9 @@ func (r *soloRun) groups(name string, q *qos.Port, paused qos.PrioritySet) {
 		pool, b := r.c.Running.Pools[catalog.IngressPool].Size, q.Queues[n].Buffer
 		model, _ := catalog.ModelOf(r.c.Running.Platform.OS, r.c.Running.Platform.Model)
 		if limit, sure, short := egressShort(r.c.Running, model, b.V, pool); b.Set && short {
-			severity := Warning
+			severity := checks.Warning
 			if sure {
-				severity = Error
+				severity = checks.Error
 			}
 			r.found("BUF-08", severity, name, qos.KindQueueBuffer.At(n), "profile %s on queue %d of lossless priority %d is limited to %d B, the ingress pool has %d B", term.CleanLine(b.V), n, p, limit, pool)
 		}
@@ -426,16 +427,16 @@ func (r *soloRun) watchdog(name string, q *qos.Port, paused qos.PrioritySet) {
 	switch {
 	case !q.Watchdog.Set:
 	case r.text.rows && w.Enabled && w.Priorities == 0:
-		r.found("WD-06", Warning, name, at, "the row of the watchdog guards no priority: pfcwd_sw_enable names none")
+		r.found("WD-06", checks.Warning, name, at, "the row of the watchdog guards no priority: pfcwd_sw_enable names none")
 	case r.text.rows && !w.Enabled && w.Priorities != 0:
-		r.found("WD-06", Warning, name, qos.KindPFC.Attr(), "pfcwd_sw_enable names priorities %s, and the watchdog has no row for the port", w.Priorities)
+		r.found("WD-06", checks.Warning, name, qos.KindPFC.Attr(), "pfcwd_sw_enable names priorities %s, and the watchdog has no row for the port", w.Priorities)
 	case paused == 0:
 	case !w.Enabled:
-		r.found("WD-01", Warning, name, qos.KindPFC.Attr(), "PFC %s has no watchdog", paused)
+		r.found("WD-01", checks.Warning, name, qos.KindPFC.Attr(), "PFC %s has no watchdog", paused)
 	case paused&^w.Priorities != 0:
-		r.found("WD-03", Warning, name, at, "lossless priorities %s are not watched", paused&^w.Priorities)
+		r.found("WD-03", checks.Warning, name, at, "lossless priorities %s are not watched", paused&^w.Priorities)
 	case w.Detect > longDetect:
-		r.found("WD-05", Warning, name, at, "a PFC storm lasts %s before the watchdog acts", w.Detect)
+		r.found("WD-05", checks.Warning, name, at, "a PFC storm lasts %s before the watchdog acts", w.Detect)
 	}
 }
 
@@ -451,7 +452,7 @@ func (r *soloRun) bundles() {
 			firsts[q.LAG.V] = q
 		case was.PFC.Or(0)|q.PFC.Or(0) != 0:
 			if fields := differing(was, q); len(fields) > 0 {
-				r.found("PRT-02", Error, name, fields[0], "members of %s differ in %s", term.CleanLine(q.LAG.V), fieldNames(fields))
+				r.found("PRT-02", checks.Error, name, fields[0], "members of %s differ in %s", term.CleanLine(q.LAG.V), fieldNames(fields))
 			}
 		}
 	}
@@ -496,7 +497,7 @@ func (r *soloRun) account() {
 		if unknown == 1 {
 			what = "1 line is not understood: " + term.CleanLine(at)
 		}
-		r.add(aloneFinding{Finding: Finding{ID: "UNKNOWN", Severity: Info, What: what, Unchecked: "some QoS lines", Because: "this tool does not understand them"}}, "")
+		r.add(aloneFinding{Finding: checks.Finding{ID: "UNKNOWN", Severity: checks.Info, What: what, Unchecked: "some QoS lines", Because: "this tool does not understand them"}}, "")
 	}
 	r.list = slices.DeleteFunc(r.list, func(f aloneFinding) bool {
 		if f.ID == "WD-01" {
@@ -516,7 +517,7 @@ func halfOfWatchdog(l *render.Line) bool {
 var halves = map[string]string{"PFC-03": "PFC-15", "PFC-04": "CFG-01", "PFC-07": "PFC-15", "WD-01": "WD-06", "WD-03": "WD-06"}
 
 // fails adds a finding for a line that fails a check by itself, unless there is one already.
-func (r *soloRun) fails(check *Check, l *render.Line) {
+func (r *soloRun) fails(check *checks.Check, l *render.Line) {
 	port := strings.TrimPrefix(l.Where, "interface ")
 	if l.No == 0 {
 		_, port, _ = strings.Cut(l.Where, "|")
@@ -537,9 +538,9 @@ func (r *soloRun) fails(check *Check, l *render.Line) {
 		return // a port that pauses nothing has nothing to watch
 	}
 	r.lineSaid[again] = true
-	f := aloneFinding{line: l.No, row: cmp.Or(l.Where, l.Text), Finding: Finding{ID: check.ID, Severity: check.Rules[len(check.Rules)-1].Severity, What: cmp.Or(l.Why, check.Title)}}
+	f := aloneFinding{line: l.No, row: cmp.Or(l.Where, l.Text), Finding: checks.Finding{ID: check.ID, Severity: check.Rules[len(check.Rules)-1].Severity, What: cmp.Or(l.Why, check.Title)}}
 	if check.ID == "PFC-15" {
-		f.Severity = Error
+		f.Severity = checks.Error
 	}
 	if text := strings.Trim(l.Text, ": "); text != "" {
 		f.What = term.CleanLine(text) + ": " + f.What

@@ -14,6 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // configText is a configuration as its author wrote it: blocks of lines, found by indentation
@@ -209,7 +210,7 @@ func (r *soloRun) lines() {
 		}
 		block := r.text.blocks[header]
 		if slices.ContainsFunc(block, func(l textLine) bool { return forRoCE.MatchString(l.text) }) {
-			r.foundAt("CFG-01", Warning, "", block[0].no, "%s is attached nowhere, so none of its lines is in force", term.CleanLine(header))
+			r.foundAt("CFG-01", checks.Warning, "", block[0].no, "%s is attached nowhere, so none of its lines is in force", term.CleanLine(header))
 		}
 	}
 	for _, l := range r.text.blocks["system qos"] {
@@ -237,7 +238,7 @@ func (r *soloRun) marks(m *qos.Maps) {
 		tc, _ := strconv.Atoi(w[1])
 		d, _ := strconv.Atoi(w[2])
 		if d < qos.NumDSCP && tcOf(m, d) != tc {
-			r.foundAt("CLS-17", Warning, "", r.text.blocks[header][0].no, "%s marks what leaves and classifies nothing: DSCP %d is in traffic class %d", term.CleanLine(header), d, tcOf(m, d))
+			r.foundAt("CLS-17", checks.Warning, "", r.text.blocks[header][0].no, "%s marks what leaves and classifies nothing: DSCP %d is in traffic class %d", term.CleanLine(header), d, tcOf(m, d))
 		}
 	}
 }
@@ -257,7 +258,7 @@ func (r *soloRun) halfOfPFC(port string) {
 	}
 	half := func(id string, at *textLine, what, fix string) {
 		r.unpaused[port] = true
-		f := aloneFinding{line: at.no, Finding: Finding{ID: id, Severity: Error, What: what, Fix: fix}}
+		f := aloneFinding{line: at.no, Finding: checks.Finding{ID: id, Severity: checks.Error, What: what, Fix: fix}}
 		i := slices.IndexFunc(r.c.Account, func(l render.Line) bool { return l.No == at.no && l.Fate == render.Inert && l.Why != "" })
 		if i >= 0 {
 			f.What = term.CleanLine(at.text) + ": " + r.c.Account[i].Why
@@ -269,7 +270,7 @@ func (r *soloRun) halfOfPFC(port string) {
 			}
 		}
 		if policy := r.missing(); policy != "" {
-			f.Severity, f.What, f.Fix = Warning, f.What+"; policy "+term.CleanLine(policy)+" of system qos is not in the file", ""
+			f.Severity, f.What, f.Fix = checks.Warning, f.What+"; policy "+term.CleanLine(policy)+" of system qos is not in the file", ""
 		}
 		r.add(f, port)
 	}
@@ -304,15 +305,15 @@ func (r *soloRun) negotiated(at textLine, policy string) {
 	}
 	pausing := slices.ContainsFunc(r.text.blocks["policy-map type network-qos "+policy], func(l textLine) bool { return pauses.MatchString(l.text) })
 	if pausing && !slices.ContainsFunc(r.text.order, stated) {
-		r.foundAt("PFC-15", Warning, "", at.no, "policy %s pauses a class, and no port states PFC: it depends on what each neighbor negotiates", term.CleanLine(policy))
+		r.foundAt("PFC-15", checks.Warning, "", at.no, "policy %s pauses a class, and no port states PFC: it depends on what each neighbor negotiates", term.CleanLine(policy))
 	}
 }
 
 // compareConfigs compares configurations with each other. They do not say which ports are linked, so
 // values are compared across all ports with PFC.
-func compareConfigs(cs []Config) []Finding {
-	var out []Finding
-	compare := func(id string, s Severity, what string, attr qos.Attr, value func(*qos.Device, *qos.Port) string) {
+func compareConfigs(cs []Config) []checks.Finding {
+	var out []checks.Finding
+	compare := func(id string, s checks.Severity, what string, attr qos.Attr, value func(*qos.Device, *qos.Port) string) {
 		var values ordered.Groups[string, string]
 		at := map[string]string{}
 		for i := range cs {
@@ -340,18 +341,18 @@ func compareConfigs(cs []Config) []Finding {
 		}
 		for v, names := range values.All() {
 			for _, name := range names {
-				said := slices.ContainsFunc(out, func(f Finding) bool { return f.Device == name })
+				said := slices.ContainsFunc(out, func(f checks.Finding) bool { return f.Device == name })
 				if v != usual && at[name+usual] == "" && !said {
 					k := Lookup(id)
-					k.mayFind(s)
-					out = append(out, Finding{ID: id, Severity: s, Device: name, Fix: aloneFix(k), Where: at[name+v],
+					k.MayFind(s)
+					out = append(out, checks.Finding{ID: id, Severity: s, Device: name, Fix: aloneFix(k), Where: at[name+v],
 						What: fmt.Sprintf(what, v, usual, natural.Fold(*values.At(usual)))})
 				}
 			}
 		}
 	}
-	compare("PFC-01", Warning, "PFC is on for %s, and for %s on %s", qos.KindPFC.Attr(), func(_ *qos.Device, q *qos.Port) string { return q.PFC.V.String() })
-	compare("CLS-01", Warning, "the lossless DSCPs are %s, and %s on %s", dscpField, func(d *qos.Device, q *qos.Port) string {
+	compare("PFC-01", checks.Warning, "PFC is on for %s, and for %s on %s", qos.KindPFC.Attr(), func(_ *qos.Device, q *qos.Port) string { return q.PFC.V.String() })
+	compare("CLS-01", checks.Warning, "the lossless DSCPs are %s, and %s on %s", dscpField, func(d *qos.Device, q *qos.Port) string {
 		m := q.Maps.Or(d.GlobalMaps.V)
 		if m == nil || q.Trust.V == qos.TrustPCP {
 			return ""

@@ -13,18 +13,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/derive"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
 // Cabling compares a list of cables, from a topology file or an LLDP dump, with the links of
 // the intent.
-func Cabling(f *intent.Fabric, file string, cables []topology.Cable) []Finding {
-	fix := fixIn(cablingChecks, "TOP-07")
-	var out []Finding
+func Cabling(f *intent.Fabric, file string, cables []topology.Cable) []checks.Finding {
+	fix := checks.FixIn(cablingChecks, "TOP-07")
+	var out []checks.Finding
 	for _, d := range topology.Compare(f, cables) {
-		s := Warning
+		s := checks.Warning
 		if d.Kind == topology.Moved {
-			s = Error
+			s = checks.Error
 		}
 		where := d.Pos.String()
 		if d.Pos.Line == 0 {
@@ -33,7 +34,7 @@ func Cabling(f *intent.Fabric, file string, cables []topology.Cable) []Finding {
 				where = fmt.Sprintf("%s:%d", file, d.Line)
 			}
 		}
-		fd := Finding{ID: "TOP-07", Severity: s, Device: d.A.Device, What: term.CleanLine(d.String()), Fix: fix, Where: where}
+		fd := checks.Finding{ID: "TOP-07", Severity: s, Device: d.A.Device, What: term.CleanLine(d.String()), Fix: fix, Where: where}
 		if d.A.Port != "" {
 			fd.Ports, fd.Peers = []string{d.A.Port}, []string{d.B.String()}
 		}
@@ -86,7 +87,7 @@ func (n *portNames) portsOfAlias(alias string) []string {
 // namesOtherPort says with which severity a name reported by LLDP means a different port of the
 // switch; "" if it may mean port. The alias of one port may be the name of another, and a name
 // that the switch does not have may mean any port, unless it has the form of port names.
-func (n *portNames) namesOtherPort(port, given string) Severity {
+func (n *portNames) namesOtherPort(port, given string) checks.Severity {
 	if derive.SamePort(port, given) {
 		return ""
 	}
@@ -95,9 +96,9 @@ func (n *portNames) namesOtherPort(port, given string) Severity {
 	case slices.Contains(called, port):
 		return ""
 	case len(called) > 0, slices.ContainsFunc(n.ports, func(p string) bool { return derive.SamePort(p, given) }):
-		return Error
+		return checks.Error
 	case n.all && derive.SameForm(port, given):
-		return Warning
+		return checks.Warning
 	}
 	return ""
 }
@@ -117,11 +118,11 @@ func (r *Run) cabling() {
 			if seen == "" {
 				continue
 			}
-			if r.miscabled[intent.Endpoint{Device: sw.Name, Port: p.Name}] = seen; kept.ends[i].bare {
+			if r.miscabled[intent.Endpoint{Device: sw.Name, Port: p.Name}] = seen; kept.ends[i].Bare {
 				continue
 			}
 			peer, _ := p.Peer()
-			r.found.add(Finding{ID: "TOP-07", Severity: severity, Device: sw.Name, Where: p.Link.Pos.String(), Fix: fix,
+			r.found.Add(checks.Finding{ID: "TOP-07", Severity: severity, Device: sw.Name, Where: p.Link.Pos.String(), Fix: fix,
 				What: fmt.Sprintf("LLDP shows %s, the intent says %s", seen, peer)}, p.Name)
 		}
 	}
@@ -129,7 +130,7 @@ func (r *Run) cabling() {
 
 // wrongNeighbor returns the neighbour that LLDP shows on a port if it is not the other end of the
 // link, with the severity; "" if they match.
-func (r *Run) wrongNeighbor(p *intent.Port, n qos.Neighbor) (seen string, s Severity) {
+func (r *Run) wrongNeighbor(p *intent.Port, n qos.Neighbor) (seen string, s checks.Severity) {
 	peer, linked := p.Peer()
 	if !linked || n == (qos.Neighbor{}) {
 		return "", ""
@@ -142,9 +143,9 @@ func (r *Run) wrongNeighbor(p *intent.Port, n qos.Neighbor) (seen string, s Seve
 	case device == "" || !same && !f.Has(device) && f.Host(peer.Device) != nil:
 		return "", "" // hosts may report any name
 	case !same && f.Has(device):
-		s = Error
+		s = checks.Error
 	case !same:
-		s = Warning
+		s = checks.Warning
 	case f.Switch(peer.Device) != nil:
 		s = r.namesOf(f.Switch(peer.Device)).namesOtherPort(peer.Port, n.Port)
 	default:
@@ -172,24 +173,24 @@ func (r *Run) namesOf(sw *intent.Switch) *portNames {
 
 // otherNIC says with which severity a name reported by a host means another interface than nic;
 // "" if it may mean nic.
-func otherNIC(h *intent.Host, nic, given string) Severity {
+func otherNIC(h *intent.Host, nic, given string) checks.Severity {
 	if given == nic {
 		return ""
 	}
 	if h.NIC(given) != nil {
-		return Error
+		return checks.Error
 	}
 	for _, n := range h.NICs {
 		if n.RDMA.V == given && given != "" {
 			if n.Name == nic {
 				return ""
 			}
-			return Error
+			return checks.Error
 		}
 	}
 	// Only the host knows which interface a selector chooses.
 	if n := h.NIC(nic); derive.NamesInterface(given) && (n == nil || n.Select.IsDefault()) {
-		return Warning
+		return checks.Warning
 	}
 	return ""
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // TestOtherEndByLLDP checks that the port that LLDP shows is compared with the ports of the
@@ -16,34 +17,34 @@ func TestOtherEndByLLDP(t *testing.T) {
 	for _, x := range []struct {
 		port, device, remote string
 		unread               bool // spine1 was not read
-		want                 Severity
+		want                 checks.Severity
 	}{
 		{port: "Ethernet240", device: "spine1", remote: "Ethernet0"},
 		{port: "Ethernet240", device: "spine1", remote: "Eth0"},
 		{port: "Ethernet240", device: "spine1", remote: "Eth1/1"},
 		{port: "Ethernet240", device: "spine1", remote: "nowhere"},
 		{port: "Ethernet240", device: "spine1", remote: "Ethernet32"}, // its alias, and the name of another port
-		{port: "Ethernet240", device: "SPINE1.example.net", remote: "Ethernet24", want: Error},
-		{port: "Ethernet240", device: "spine1", remote: "Ethernet400", want: Warning},
+		{port: "Ethernet240", device: "SPINE1.example.net", remote: "Ethernet24", want: checks.Error},
+		{port: "Ethernet240", device: "spine1", remote: "Ethernet400", want: checks.Warning},
 		{port: "Ethernet240", device: "spine1", remote: "Ethernet400", unread: true},
-		{port: "Ethernet240", device: "spine1", remote: "spare", want: Error},
-		{port: "Ethernet240", device: "spine1", remote: "Eth40", want: Error}, // not configured
+		{port: "Ethernet240", device: "spine1", remote: "spare", want: checks.Error},
+		{port: "Ethernet240", device: "spine1", remote: "Eth40", want: checks.Error}, // not configured
 		{port: "Ethernet240", device: "spine1", remote: "Ethernet24", unread: true},
 		{port: "Ethernet240", device: "0c42.a100.0001", remote: "Ethernet0"},
-		{port: "Ethernet240", device: "0c:42:a1:00:00:01", remote: "Ethernet24", want: Error},
+		{port: "Ethernet240", device: "0c:42:a1:00:00:01", remote: "Ethernet24", want: checks.Error},
 		{port: "Ethernet0", device: "gpu1", remote: "eth0"},
 		{port: "Ethernet0", device: "gpu1", remote: "mlx5_0"},
 		{port: "Ethernet0", device: "gpu1", remote: "0c:42:a1:00:00:02"},
 		{port: "Ethernet0", device: "gpu1", remote: "0c42a1000002"},
 		{port: "Ethernet0", device: "gpu1", remote: "a port of the card"},
 		{port: "Ethernet0", device: "another", remote: "eth7"}, // hosts may report any name
-		{port: "Ethernet0", device: "gpu1", remote: "eth1", want: Error},
-		{port: "Ethernet0", device: "gpu1", remote: "mlx5_1", want: Error},
-		{port: "Ethernet0", device: "gpu1", remote: "eth7", want: Warning},
+		{port: "Ethernet0", device: "gpu1", remote: "eth1", want: checks.Error},
+		{port: "Ethernet0", device: "gpu1", remote: "mlx5_1", want: checks.Error},
+		{port: "Ethernet0", device: "gpu1", remote: "eth7", want: checks.Warning},
 	} {
 		run := NewRun(c.Fabric())
 		for _, sw := range c.Fabric().Switches {
-			have, st := c.Device(sw).Desired, &State{}
+			have, st := c.Device(sw).Desired, &checks.State{}
 			if sw.Name == "leaf1" {
 				have.Ports[x.port].Neighbor = qos.Of(qos.Neighbor{Device: x.device, Port: x.remote})
 			}
@@ -54,7 +55,7 @@ func TestOtherEndByLLDP(t *testing.T) {
 				have.Ports["Ethernet24"] = &qos.Port{}
 				st.Ports = map[string]*drivers.PortState{"Ethernet0": {Alias: "Ethernet32"}, "Ethernet24": {Alias: "spare"}, "Ethernet32": {}, "Ethernet40": {}}
 			}
-			run.Add(Switch(c.Device(sw), have, Running, st))
+			run.Add(Switch(c.Device(sw), have, checks.Running, st))
 		}
 		var got []string
 		for _, f := range run.Findings(today) {

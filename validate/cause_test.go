@@ -3,19 +3,21 @@ package validate
 import (
 	"slices"
 	"testing"
+
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 func TestFindingsThatDifferOnlyInPlaceAreOneCause(t *testing.T) {
-	accepted := &Suppressed{Reason: "old cards", Where: "f.yaml:9:1"}
-	ecn := Finding{ID: "ECN-01", Severity: Error, What: "no ECN", Fix: "ecn: auto"}
-	at := func(f Finding, device, where string, ports ...string) Finding {
+	accepted := &checks.Suppressed{Reason: "old cards", Where: "f.yaml:9:1"}
+	ecn := checks.Finding{ID: "ECN-01", Severity: checks.Error, What: "no ECN", Fix: "ecn: auto"}
+	at := func(f checks.Finding, device, where string, ports ...string) checks.Finding {
 		f.Device, f.Where, f.Ports = device, where, ports
 		return f
 	}
 	warned, other := ecn, ecn
-	warned.Severity, other.Suppressed = Warning, accepted
-	down := Finding{ID: "READ", Severity: Error, What: "refused"}
-	fs := []Finding{
+	warned.Severity, other.Suppressed = checks.Warning, accepted
+	down := checks.Finding{ID: "READ", Severity: checks.Error, What: "refused"}
+	fs := []checks.Finding{
 		at(other, "leaf1", "f.yaml:5:1", "Ethernet24"),
 		at(warned, "leaf9", "f.yaml:5:1"),
 		at(down, "leaf3", ""), at(down, "leaf4", ""),
@@ -36,7 +38,7 @@ func TestFindingsThatDifferOnlyInPlaceAreOneCause(t *testing.T) {
 		{"ECN-01", 1, []string{"leaf9"}, []string{"leaf9"}, []string{"f.yaml:5:1"}},
 		{"ECN-01", 1, []string{"leaf1"}, []string{"leaf1 Ethernet24"}, []string{"f.yaml:5:1"}},
 	}
-	got := Causes(fs)
+	got := checks.Causes(fs)
 	if len(got) != len(want) {
 		t.Fatalf("%d causes: %+v", len(got), got)
 	}
@@ -52,7 +54,7 @@ func TestFindingsThatDifferOnlyInPlaceAreOneCause(t *testing.T) {
 	if got[1].What != "refused" || got[3].Suppressed != accepted {
 		t.Errorf("got %q and %v", got[1].What, got[3].Suppressed)
 	}
-	if fabric := Causes([]Finding{{ID: "TOPO-01", Severity: Error}}); len(fabric[0].Places()) != 0 {
+	if fabric := checks.Causes([]checks.Finding{{ID: "TOPO-01", Severity: checks.Error}}); len(fabric[0].Places()) != 0 {
 		t.Errorf("a cause of the fabric is at %q", fabric[0].Places())
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 const (
@@ -20,102 +21,86 @@ const (
 	srcPauseQuanta    = "IEEE 802.3 clause 31B.3.7"
 )
 
-var bufferChecks = []Check{
+var bufferChecks = []checks.Check{
 	{
 		ID: "BUF-04", Title: "a port needs more headroom than the switch allows",
-		Rules: []Rule{{Error, "by the switch's own test, or where pools are larger than the packet memory"}, {Warning, "where either the switch or the catalogue does not tell the memory, or the share of a pool is less than its headroom"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "by the switch's own test, or where pools are larger than the packet memory"}, {Severity: checks.Warning, When: "where either the switch or the catalogue does not tell the memory, or the share of a pool is less than its headroom"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:     "the switch refuses the profile, or shrinks the pool",
 		Fix:     "use fewer lossless classes, a shorter cable or a lower speed",
 		Sources: []string{"sonic-swss cfgmgr/buffer_check_headroom_mellanox.lua"},
-		needs:   buffersKnown, device: admission, plans: true,
+		Needs:   checks.BuffersKnown, Switch: admission, Plans: true,
 	},
 	{
 		ID: "BUF-05", Title: "lossless groups share more headroom than declared",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:   "many ports that pause at the same time overflow the pool",
 		Fix:   "declare the ratio that you accept, use fewer lossless ports or shorter cables",
-		needs: poolsKnown, device: headroomPool, plans: true,
+		Needs: checks.PoolsKnown, Switch: headroomPool, Plans: true,
 	},
 	{
 		ID: "BUF-07", Title: "a lossless class is bound to a profile that is not the platform's lossless one",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:    "its packets are dropped like lossy ones",
 		Fix:    "apply the intent",
-		device: observed(eachLossless(boundProfiles)),
+		Switch: checks.OnlyObserved(checks.EachLossless(boundProfiles)),
 	},
 	{
 		ID: "BUF-08", Title: "a lossless queue may hold less than its ingress pool accepts",
-		Rules: []Rule{{Error, "where it is less than the platform ships"}, {Warning, "where it is not known what the platform ships"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where it is less than the platform ships"}, {Severity: checks.Warning, When: "where it is not known what the platform ships"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:    "lossless packets are dropped at egress",
 		Fix:    "give the queue's profile a static threshold as large as the pool",
-		device: observed(eachLossless(egressLimit)), plans: true,
+		Switch: checks.OnlyObserved(checks.EachLossless(egressLimit)), Plans: true,
 	},
 	{
 		ID: "BUF-09", Title: "alpha or pool of lossless priority groups is not the role's, the intent's or the platform's",
-		Rules: []Rule{{Error, "where a pause comes before the first mark for it, or a plan changes it"}, {Warning, "else"}}, Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where a pause comes before the first mark for it, or a plan changes it"}, {Severity: checks.Warning, When: "else"}}, Scope: checks.ScopeFabric, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:     "the switch pauses long before others, or before it marks",
 		Fix:     "give the role one buffers.alpha",
 		Sources: []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 6.2"},
-		device:  alphas, outliers: otherAlpha, plans: true,
+		Switch:  alphas, Outliers: otherAlpha, Plans: true,
 	},
 	{
 		ID: "BUF-10", Title: "a lossless priority group pauses after a few packets",
 		FoldedIn: []string{"BUF-09"},
-		Rules:    always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules:    checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:   "with as many senders as the intent's fan-in, the port pauses all the time",
 		Fix:   "raise buffers.alpha, or lower the fan-in",
-		needs: poolsKnown, device: eachLossless(checkPressure), plans: true,
+		Needs: checks.PoolsKnown, Switch: checks.EachLossless(checkPressure), Plans: true,
 	},
 	{
 		ID: "BUF-11", Title: "lossy traffic may use up the buffer pool of lossless priority groups, or has next to none",
-		Rules: []Rule{{Warning, "for values that are not the vendor's"}, {Info, "for those that the vendor ships, or where pools of their own leave less than a fifth to lossy traffic"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Warning, When: "for values that are not the vendor's"}, {Severity: checks.Info, When: "for those that the vendor ships, or where pools of their own leave less than a fifth to lossy traffic"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:    "the threshold of a priority group shrinks with the free space of its pool",
 		Fix:    "give lossy profiles a smaller alpha than lossless ones",
-		device: observed(lossyPools), plans: true,
+		Switch: checks.OnlyObserved(lossyPools), Plans: true,
 	},
 	{
 		ID: "BUF-14", Title: "the ports of one chip slice need more than the slice's memory",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent,
 		Why: "slices do not share memory", Fix: "spread the ports over the slices",
 		Absent: "needs which ports belong to which slice, which no public source states",
 	},
 	{
 		ID: "BUF-15", Title: "a lossless priority group is configured but not in force",
-		Rules: []Rule{{Error, "where the difference is visible"}, {Info, "where the switch does not show what is in force"}}, Scope: ScopeTime, Reads: ReadsApplied,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where the difference is visible"}, {Severity: checks.Info, When: "where the switch does not show what is in force"}}, Scope: checks.ScopeTime, Reads: checks.ReadsApplied,
 		Why:   "the switch has no headroom for it, or has not assigned it yet",
 		Fix:   "find the reason in the switch's log, then write the value again",
-		needs: stateInForce, state: groupsInForce,
+		Needs: checks.StateInForce, State: groupsInForce,
 	},
 	{
 		ID: "BUF-18", Title: "two rows of a switch bind a buffer to one priority group",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:     "orchagent takes the buffer off every group of a row that goes, also where another row names it",
 		Fix:     "while the port is down, remove both rows and write the wider one again",
 		Sources: []string{"sonic-swss orchagent/bufferorch.cpp"},
-		state:   doubledRows,
+		State:   doubledRows,
 	},
-}
-
-// losslessPorts returns the ports whose headroom can be checked: those with a lossless class in
-// the intent, a speed and a cable. It returns none for a saved configuration, because the
-// checks of the intent cover it.
-func losslessPorts(r *deviceRun) []*intent.Port {
-	if r.source == Saved {
-		return nil
-	}
-	var out []*intent.Port
-	for p := range r.ports() {
-		if r.lossless(p.Settings) != 0 && p.Cable.V != 0 && p.Speed.V != 0 {
-			out = append(out, p)
-		}
-	}
-	return out
 }
 
 // shorterCable finds ports whose cable length on the switch is shorter than in the intent.
 // Other wrong lengths have no row in the headroom table, which is BUF-03.
-func shorterCable(r *deviceRun, p *intent.Port, q *qos.Port) {
-	want := r.d.Desired.Ports[p.Name].Cable
+func shorterCable(r *checks.Switch, p *intent.Port, q *qos.Port) {
+	want := r.Device.Desired.Ports[p.Name].Cable
 	if !q.Cable.Set || !want.Set {
 		return
 	}
@@ -134,22 +119,22 @@ func shorterCable(r *deviceRun, p *intent.Port, q *qos.Port) {
 	if want.V != p.Cable.V {
 		row = fmt.Sprintf(", for which the platform has the row of %s", want.V)
 	}
-	r.found(Finding{Severity: Error, What: fmt.Sprintf("the switch assumes a cable of %s, the intent says %s%s", q.Cable.V, p.Cable.V, row)}, p.Name, fields...)
+	r.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("the switch assumes a cable of %s, the intent says %s%s", q.Cable.V, p.Cable.V, row)}, p.Name, fields...)
 }
 
 // shorterRow finds priority groups with the headroom of a shorter cable on a port whose cable
 // length is right.
-func shorterRow(r *deviceRun, p *intent.Port, q *qos.Port) {
+func shorterRow(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	for g := range q.Groups {
 		if speed, cable, ok := q.Groups[g].LookedUp(); ok && q.Groups[g].Lossless.V && speed == q.Speed.Or(speed) && cable < p.Cable.V {
-			r.found(Finding{Severity: Error, What: fmt.Sprintf("priority group %d has the headroom of a cable of %s, the intent says %s", g, cable, p.Cable.V)}, p.Name, qos.KindDerivedFrom.At(g))
+			r.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("priority group %d has the headroom of a cable of %s, the intent says %s", g, cable, p.Cable.V)}, p.Name, qos.KindDerivedFrom.At(g))
 		}
 	}
 }
 
-func admission(r *deviceRun) {
-	for _, p := range losslessPorts(r) {
-		a, err := r.memory.Admission(p)
+func admission(r *checks.Switch) {
+	for _, p := range checks.LosslessPorts(r) {
+		a, err := r.Memory.Admission(p)
 		if err != nil || a.Admitted {
 			continue
 		}
@@ -157,7 +142,7 @@ func admission(r *deviceRun) {
 		if a.MaxTotal > 0 && a.Total >= a.MaxTotal {
 			what = fmt.Sprintf("its priority groups reserve %s; the switch shows a limit of %s for the port", units.Bytes(a.Total), units.Bytes(a.MaxTotal))
 		}
-		r.found(Finding{Severity: Error, Where: p.Cable.From.String(), What: what}, p.Name)
+		r.Found(checks.Finding{Severity: checks.Error, Where: p.Cable.From.String(), What: what}, p.Name)
 	}
 	largePools(r)
 	largeShares(r)
@@ -166,32 +151,32 @@ func admission(r *deviceRun) {
 // largePools finds pools that do not fit into the packet memory. The templates of vendors
 // exceed public figures for a chip by a few percent. The finding is an error only if both the
 // switch and the catalogue know the memory: either alone may count only part of it.
-func largePools(r *deviceRun) {
-	shown, chip := r.cfg.Hardware.Memory, int64(0)
-	if r.d.Model != nil {
-		chip = r.d.Model.ASIC().BufferBytes
+func largePools(r *checks.Switch) {
+	shown, chip := r.Config.Hardware.Memory, int64(0)
+	if r.Device.Model != nil {
+		chip = r.Device.Model.ASIC().BufferBytes
 	}
 	memory, whose := max(shown, chip), "of the chip"
 	if shown >= chip {
 		whose = "that the switch shows"
 	}
-	if r.source == Intended || memory == 0 {
+	if r.Source == checks.Intended || memory == 0 {
 		return
 	}
-	f := Finding{Severity: Warning, Fix: "set the pool to the size of the platform's template"}
+	f := checks.Finding{Severity: checks.Warning, Fix: "set the pool to the size of the platform's template"}
 	if shown > 0 && chip > 0 {
-		f.Severity = Error
+		f.Severity = checks.Error
 	}
 	var ingress []string
 	var sum, usually int64
 	one := false
-	for _, name := range natural.Keys(r.cfg.Pools) {
-		pool := r.cfg.Pools[name]
-		usual, _ := r.usualPool(name)
+	for _, name := range natural.Keys(r.Config.Pools) {
+		pool := r.Config.Pools[name]
+		usual, _ := usualPool(r, name)
 		if pool.Size > memory+memory/4 && pool.Size > usual.Size {
 			one = true
 			f.What = fmt.Sprintf("pool %s has %s, and the packet memory %s is %s", term.CleanLine(name), roundSize(pool.Size), whose, roundSize(memory))
-			r.found(f, "")
+			r.Found(f, "")
 		}
 		if !pool.Egress && pool.Size > 0 { // egress pools count the same memory again
 			ingress = append(ingress, term.CleanLine(name))
@@ -201,47 +186,47 @@ func largePools(r *deviceRun) {
 	}
 	if !one && len(ingress) > 1 && sum > memory+memory/4 && sum > usually {
 		f.What, f.Fix = fmt.Sprintf("pools %s together have %s, and the packet memory %s is %s", strings.Join(ingress, ", "), roundSize(sum), whose, roundSize(memory)), "set the pools to the sizes of the platform's template"
-		r.found(f, "")
+		r.Found(f, "")
 	}
 }
 
 // headroomPool compares the headroom of all lossless groups with the pool that they share.
 // Vendor templates oversubscribe it up to six times, so only a ratio that the operator declares
 // can be exceeded.
-func headroomPool(r *deviceRun) {
-	ratio := r.d.Switch.Settings.Buffers.OverSubscription
-	if r.source == Saved || ratio.V <= 0 {
+func headroomPool(r *checks.Switch) {
+	ratio := r.Device.Switch.Settings.Buffers.OverSubscription
+	if r.Source == checks.Saved || ratio.V <= 0 {
 		return
 	}
-	use := r.memory.HeadroomUse()
+	use := r.Memory.HeadroomUse()
 	if have, ok := use.Ratio(); ok && have > ratio.V {
-		r.found(Finding{Severity: Warning, Where: ratio.From.String(),
+		r.Found(checks.Finding{Severity: checks.Warning, Where: ratio.From.String(),
 			What: fmt.Sprintf("the headroom of %d lossless groups is %d B, %.2f times the pool of %d B; declared is %.2f", use.Groups, use.Sum, have, use.Pool, ratio.V)}, "")
 	}
 }
 
 // plausibleRows checks the rows that ports use for plausibility within their headroom table:
 // the rows that a running switch shows or uses, or those of the catalogue for the intent.
-func plausibleRows(r *deviceRun) {
+func plausibleRows(r *checks.Switch) {
 	uses := map[headroom.Row][]*intent.Port{}
 	var rows []headroom.Row
-	if r.source == Intended {
-		if r.d.Desired.Platform.DynamicBuffers || r.d.Model == nil {
+	if r.Source == checks.Intended {
+		if r.Device.Desired.Platform.DynamicBuffers || r.Device.Model == nil {
 			return
 		}
-		rows = headroom.Rows(r.d.Model)
-		for _, p := range losslessPorts(r) {
-			if h, _, ok := r.memory.Row(p); ok {
+		rows = headroom.Rows(r.Device.Model)
+		for _, p := range checks.LosslessPorts(r) {
+			if h, _, ok := r.Memory.Row(p); ok {
 				row := headroom.Row{Speed: h.Speed, Cable: h.Cable, XOFF: h.XOFF}
 				uses[row] = append(uses[row], p)
 			}
 		}
 	} else {
-		for _, h := range r.cfg.Hardware.Rows {
+		for _, h := range r.Config.Hardware.Rows {
 			rows = append(rows, headroom.Row{Speed: h.Speed, Cable: h.Cable, XOFF: h.XOFF})
 		}
 		shown := len(rows)
-		for p, q := range r.ports() {
+		for p, q := range r.Ports() {
 			for g := range q.Groups {
 				if speed, cable, ok := q.Groups[g].LookedUp(); ok && q.Groups[g].Headroom.Set {
 					row := headroom.Row{Speed: speed, Cable: cable, XOFF: q.Groups[g].Headroom.V.XOFF}
@@ -256,40 +241,40 @@ func plausibleRows(r *deviceRun) {
 	for _, f := range headroom.Falls(rows) {
 		for _, p := range uses[f.Row] {
 			attrs := losslessHeadroom(r, p)
-			if len(attrs) > 0 && r.out.isReported(p.Name, attrs[0]) {
+			if len(attrs) > 0 && r.Outcome.IsReported(p.Name, attrs[0]) {
 				continue // BUF-01
 			}
-			r.found(Finding{Severity: Warning, Where: p.Cable.From.String(),
+			r.Found(checks.Finding{Severity: checks.Warning, Where: p.Cable.From.String(),
 				What: fmt.Sprintf("xoff for %s and %s is %d B, less than the %d B for %s and %s", f.Row.Speed, f.Row.Cable, f.Row.XOFF, f.Above.XOFF, f.Above.Speed, f.Above.Cable)}, p.Name, attrs...)
 		}
 	}
 }
 
 // losslessHeadroom returns the headroom fields of a port's lossless priorities.
-func losslessHeadroom(r *deviceRun, p *intent.Port) (out []qos.Attr) {
-	for _, prio := range r.lossless(p.Settings).List() {
+func losslessHeadroom(r *checks.Switch, p *intent.Port) (out []qos.Attr) {
+	for _, prio := range r.Lossless(p.Settings).List() {
 		out = append(out, qos.KindHeadroom.At(prio))
 	}
 	return out
 }
 
-func boundProfiles(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
+func boundProfiles(r *checks.Switch, p *intent.Port, _ *qos.Port, k *intent.Class) {
 	for _, field := range []qos.Attr{qos.KindQueueBuffer.At(k.Queue.V), qos.KindGroupBuffer.At(k.Priority.V)} {
-		if ch, ok := r.differs(p.Name, field); ok {
-			r.found(Finding{Severity: Error, What: fmt.Sprintf("lossless class %s: %s is %s, the intent says %s", k.Name, field, ch.Old, ch.New)}, p.Name, field)
+		if ch, ok := r.Differs(p.Name, field); ok {
+			r.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("lossless class %s: %s is %s, the intent says %s", k.Name, field, ch.Old, ch.New)}, p.Name, field)
 		}
 	}
 }
 
 // egressLimit compares the static threshold of a lossless queue with the bytes that the groups
 // feeding it may accept before all of them pause: the queue must be able to hold them.
-func egressLimit(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
-	_, pool, ok := r.memory.PoolOf(p.Name, k.Priority.V)
+func egressLimit(r *checks.Switch, p *intent.Port, q *qos.Port, k *intent.Class) {
+	_, pool, ok := r.Memory.PoolOf(p.Name, k.Priority.V)
 	b := q.Queues[k.Queue.V].Buffer
 	if !ok || pool.Size == 0 || !b.Set {
 		return
 	}
-	admits, s := pool.Size, r.sharingOf(p, k)
+	admits, s := pool.Size, sharingOf(r, p, k)
 	if l, known := s.Limit(headroom.CaseIncast); known && s.Pool.Fixed == 0 {
 		skid := int64(l.Feeders) * q.Groups[k.Priority.V].Headroom.V.XOFF
 		if pool.XOFF > 0 {
@@ -297,24 +282,24 @@ func egressLimit(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
 		}
 		admits = min(admits, l.Queue+skid)
 	}
-	what, sure, short := r.egressOf(b.V, admits)
+	what, sure, short := egressOf(r, b.V, admits)
 	if !short {
 		return
 	}
-	f := Finding{Severity: Error, What: fmt.Sprintf("profile %s on the queue of lossless class %s %s, the ingress pool has %d B", term.CleanLine(b.V), k.Name, what, pool.Size)}
+	f := checks.Finding{Severity: checks.Error, What: fmt.Sprintf("profile %s on the queue of lossless class %s %s, the ingress pool has %d B", term.CleanLine(b.V), k.Name, what, pool.Size)}
 	if !sure {
-		f.Severity = Warning
+		f.Severity = checks.Warning
 	}
-	r.found(f, p.Name)
+	r.Found(f, p.Name)
 }
 
-func lossyPools(r *deviceRun) {
-	eachPort(lossyAlpha)(r)
+func lossyPools(r *checks.Switch) {
+	checks.EachPort(lossyAlpha)(r)
 	smallLossyShare(r)
 }
 
 // lossyAlpha compares the dynamic thresholds of lossy and lossless groups of the same pool.
-func lossyAlpha(r *deviceRun, p *intent.Port, q *qos.Port) {
+func lossyAlpha(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	var least *int64
 	for g := range q.Groups {
 		if h := q.Groups[g].Headroom; q.Groups[g].Lossless.V && h.Set && !h.V.Static && (least == nil || h.V.Threshold < *least) {
@@ -327,56 +312,56 @@ func lossyAlpha(r *deviceRun, p *intent.Port, q *qos.Port) {
 	}
 	for g := range q.Groups {
 		b := q.Groups[g].Buffer
-		profile, ok := r.cfg.Profiles[b.V]
+		profile, ok := r.Config.Profiles[b.V]
 		if q.Groups[g].Lossless.V || !b.Set || !ok || profile.Static || profile.Pool != catalog.IngressPool || profile.Threshold <= *least {
 			continue
 		}
-		severity := Warning
-		if r.cfg.Platform.RoCEMode || r.shippedLossy(b.V, profile.Threshold) && r.platformAlpha(p, *least) {
-			severity = Info
+		severity := checks.Warning
+		if r.Config.Platform.RoCEMode || shippedLossy(r, b.V, profile.Threshold) && platformAlpha(r, p, *least) {
+			severity = checks.Info
 		}
-		r.found(Finding{Severity: severity, What: fmt.Sprintf("lossy priority group %d (%s) has alpha 2^%d, lossless groups of the pool 2^%d", g, term.CleanLine(b.V), profile.Threshold, *least)}, p.Name)
+		r.Found(checks.Finding{Severity: severity, What: fmt.Sprintf("lossy priority group %d (%s) has alpha 2^%d, lossless groups of the pool 2^%d", g, term.CleanLine(b.V), profile.Threshold, *least)}, p.Name)
 	}
 }
 
 // shippedLossy reports whether the platform's template gives a profile that alpha or a larger
 // one.
-func (r *deviceRun) shippedLossy(profile string, alpha int64) bool {
-	if r.d.Model == nil {
+func shippedLossy(r *checks.Switch, profile string, alpha int64) bool {
+	if r.Device.Model == nil {
 		return false
 	}
-	p, ok := r.d.Model.Profile(profile)
+	p, ok := r.Device.Model.Profile(profile)
 	return ok && p.DynamicTh != nil && *p.DynamicTh >= alpha
 }
 
 // platformAlpha reports whether an alpha of lossless groups is at least the platform's.
-func (r *deviceRun) platformAlpha(p *intent.Port, alpha int64) bool {
-	usual, _, ok := r.memory.PlatformAlpha(p)
+func platformAlpha(r *checks.Switch, p *intent.Port, alpha int64) bool {
+	usual, _, ok := r.Memory.PlatformAlpha(p)
 	return ok && alpha >= usual
 }
 
 // bufferOfGroup reports whether a mismatch is about the buffer of a priority group.
 func bufferOfGroup(m drivers.Mismatch) bool { return m.Field.Kind.Of() == qos.OfGroup && !m.Unsure }
 
-func groupsInForce(r *deviceRun) {
-	for _, m := range r.seen.InForce {
+func groupsInForce(r *checks.Switch) {
+	for _, m := range r.Seen.InForce {
 		if !bufferOfGroup(m) {
 			continue
 		}
-		if f, ok := r.notInForce(m); ok {
-			r.found(f, m.Port)
+		if f, ok := r.NotInForce(m); ok {
+			r.Found(f, m.Port)
 		}
 	}
 }
 
 // doubledRows finds rows of the running configuration that name the same priority group.
-func doubledRows(r *deviceRun) {
-	lines := r.accountOf()
+func doubledRows(r *checks.Switch) {
+	lines := r.Lines()
 	for i := range lines {
-		if l := &lines[i]; l.Check == r.check.ID {
+		if l := &lines[i]; l.Check == r.Check.ID {
 			_, port, _ := strings.Cut(l.Where, "|")
 			port, _, _ = strings.Cut(port, "|")
-			r.found(Finding{Severity: Warning, What: term.CleanLine(l.Why)}, term.CleanLine(port))
+			r.Found(checks.Finding{Severity: checks.Warning, What: term.CleanLine(l.Why)}, term.CleanLine(port))
 		}
 	}
 }

@@ -11,181 +11,182 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // classChecks are the checks of classes and of their queues.
 var classChecks = slices.Concat(classificationChecks, schedulerChecks)
 
-var classificationChecks = []Check{
+var classificationChecks = []checks.Check{
 	{
 		ID: "CLS-01", Title: "a DSCP belongs to different classes on two switches",
-		Rules: []Rule{{Error, "by the intent"}, {Warning, "between configurations without an intent"}}, Scope: ScopeFabric, Reads: ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "by the intent"}, {Severity: checks.Warning, When: "between configurations without an intent"}}, Scope: checks.ScopeFabric, Reads: checks.ReadsRunning,
 		Why:    "the class changes in the middle of a path, and lossless forwarding ends there",
 		Fix:    "give the DSCP one class everywhere: apply the intent",
-		device: observed(eachPort(classOfDSCP)), outliers: otherClass,
+		Switch: checks.OnlyObserved(checks.EachPort(classOfDSCP)), Outliers: otherClass,
 	},
 	{
 		ID: "CLS-02", Title: "a DSCP of a lossless class is mapped to a lossy one",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:     "it is dropped under load; the map that a switch ships with may make DSCP 26 lossy",
 		Fix:     "map the DSCP to the lossless class: apply the intent",
 		Sources: []string{"sonic-buildimage files/build_templates/qos_config.j2"},
-		device:  observed(eachPort(losslessInLossy)),
+		Switch:  checks.OnlyObserved(checks.EachPort(losslessInLossy)),
 	},
 	{
 		ID: "CLS-03", Title: "DSCPs of other traffic are mapped to a lossless class",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:    "traffic that does not slow down fills the lossless buffer and triggers PFC",
 		Fix:    "list the DSCPs of the class, and leave the rest to a lossy one",
-		device: eachPort(foreignInLossless),
+		Switch: checks.EachPort(foreignInLossless),
 	},
 	{
 		ID: "CLS-04", Title: "a port does not trust DSCP",
-		Rules: []Rule{{Error, "where the intent has it trust DSCP"}, {Warning, "where the intent says PCP: routed and untagged frames have none"}},
-		Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where the intent has it trust DSCP"}, {Severity: checks.Warning, When: "where the intent says PCP: routed and untagged frames have none"}},
+		Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:    "routed and untagged frames fall into the default class",
 		Fix:    "trust dscp",
-		device: eachPort(trustOfPorts),
+		Switch: checks.EachPort(trustOfPorts),
 	},
 	{
 		ID: "CLS-05", Title: "the traffic of a lossless class and its pause are in different queues",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:    "the peer's pause stops the wrong queue",
 		Fix:    "map traffic class and PFC priority to one queue",
-		device: mapsAgree("queue", qos.TCToQueue, qos.PFCToQueue),
+		Switch: mapsAgree("queue", qos.TCToQueue, qos.PFCToQueue),
 	},
 	{
 		ID: "CLS-06", Title: "the traffic of a lossless class and its pause are in different priority groups",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:    "pause is sent for a different priority than the one whose buffer fills",
 		Fix:    "map traffic class and PFC priority to one priority group",
-		device: mapsAgree("priority group", qos.TCToGroup, qos.PFCToGroup),
+		Switch: mapsAgree("priority group", qos.TCToGroup, qos.PFCToGroup),
 	},
 	{
 		ID: "CLS-07", Title: "a switch rewrites the DSCP of a class",
-		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsRunning,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeFabric, Reads: checks.ReadsRunning,
 		Why:    "the next hop puts the packets into another class",
 		Fix:    "remove the rewrite",
-		device: observed(eachClass(rewrites)),
+		Switch: checks.OnlyObserved(checks.EachClass(rewrites)),
 	},
 	{
 		ID: "CLS-09", Title: "congestion notifications are not served first",
-		Rules: []Rule{{Error, "for a share below 10 %"}, {Warning, "for a larger share, with the rest, and where only the usual DSCP shows their class"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "for a share below 10 %"}, {Severity: checks.Warning, When: "for a larger share, with the rest, and where only the usual DSCP shows their class"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:     "they queue behind data, and senders slow down late",
 		Fix:     "make their class strict",
 		Sources: []string{"DCQCN, SIGCOMM 2015, section 3"},
-		device:  eachPort(notificationsServed),
+		Switch:  checks.EachPort(notificationsServed),
 	},
 	{
 		ID: "CLS-10", Title: "congestion notifications share a lossless class",
-		Rules: []Rule{{Error, "where the switch has them in another class than the intent"}, {Warning, "by the intent"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where the switch has them in another class than the intent"}, {Severity: checks.Warning, When: "by the intent"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:    "the congestion that they report can pause them",
 		Fix:    "give them their own class, strict and lossy",
-		device: notificationsPaused,
+		Switch: notificationsPaused,
 	},
 	{
 		ID: "CLS-11", Title: "traffic that must not be dropped is in a lossy class",
-		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsIntent,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeFabric, Reads: checks.ReadsIntent,
 		Why:    "a lost acknowledgement or control message stalls the connection",
 		Fix:    "put the DSCP into a lossless class, or set lossless: false for the traffic",
-		device: intended(eachPort(companions)),
+		Switch: checks.OnlyIntended(checks.EachPort(companions)),
 	},
 	{
 		ID: "CLS-12", Title: "a classifier cannot match",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why: "the traffic stays in the default class", Fix: "match any, or reorder the classes",
-		state: failingLines,
+		State: failingLines,
 	},
 	{
 		ID: "CLS-13", Title: "DSCPs are left to the platform's own map",
-		Rules: always(Info), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules: checks.Always(checks.Info), Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why: "an upgrade or another platform treats them differently", Fix: "add a class with dscp: rest",
 		Absent: "an intent that leaves a DSCP out is refused when it is read",
 	},
 	{
 		ID: "CLS-14", Title: "one end of a link classifies by DSCP, the other by PCP",
-		Rules: always(Warning), Scope: ScopeLink, Reads: ReadsIntent | ReadsRunning,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeLink, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:  "the PFC priority of a frame changes along its path",
 		Fix:  "trust dscp on both ends",
-		link: trustOfEnds,
+		Link: trustOfEnds,
 	},
 	{
 		ID: "CLS-15", Title: "the switch's own map differs from that of its ports",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:    "traffic from the CPU, a tunnel or a new port is classified differently",
 		Fix:    "apply the intent",
-		device: globalMap,
+		Switch: globalMap,
 	},
 	{
 		ID: "CLS-16", Title: "an internal port, a subinterface or a VLAN lacks the classification of its ports",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why: "its traffic falls into queue 0, or into a lossy class", Fix: "let it classify as the ports do",
 		Sources: []string{"sonic-buildimage issue 20652", "Arista TOI, QoS trust on subinterfaces", "Cisco Nexus 9000 NX-OS QoS Configuration Guide, attaching a QoS policy action"},
-		device:  observed(insidePorts),
+		Switch:  checks.OnlyObserved(insidePorts),
 	},
 	{
 		ID: "CLS-17", Title: "a DSCP rewrite is used where classification was meant",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:   "a rewrite marks packets but does not classify them: the traffic stays in the class that it was in",
 		Fix:   "classify by DSCP{how}, and remove the rewrite",
-		state: failingLines,
+		State: failingLines,
 	},
 	{
 		ID: "CLS-18", Title: "a lossless class holds control traffic",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent,
 		Why:     "BGP, LACP or OSPF can be paused: they are marked CS6 or CS7",
 		Fix:     "keep DSCP 48 and 56 out of lossless classes",
 		Sources: []string{"RFC 4594, section 3.2"},
-		device:  intended(eachLossless(controlInLossless)),
+		Switch:  checks.OnlyIntended(checks.EachLossless(controlInLossless)),
 	},
 	{
 		ID: "CLS-19", Title: "no code point reaches a lossless priority",
-		Rules: []Rule{{Error, "where the port is lossless for nothing else"}, {Warning, "where another priority is in use, or a policy is not in the file"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where the port is lossless for nothing else"}, {Severity: checks.Warning, When: "where another priority is in use, or a policy is not in the file"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why: "the traffic that should be lossless is in a lossy class", Fix: "classify the DSCP of the traffic into the class that is paused",
 	},
 }
 
 // failingLines finds lines of the running configuration that fail a check by themselves,
 // whatever the intent says.
-func failingLines(r *deviceRun) {
-	lines := r.accountOf()
+func failingLines(r *checks.Switch) {
+	lines := r.Lines()
 	seen := map[[2]string]bool{}
 	for i := range lines {
 		l := &lines[i]
-		if l.Check != r.check.ID || seen[[2]string{l.Where, l.Why}] {
+		if l.Check != r.Check.ID || seen[[2]string{l.Where, l.Why}] {
 			continue
 		}
 		seen[[2]string{l.Where, l.Why}] = true
 		where := strings.Trim(l.Where+": "+l.Text, ": ")
-		r.found(Finding{Severity: r.check.Worst(), What: fmt.Sprintf("%s: %s", term.CleanLine(where), cmp.Or(l.Why, r.check.Title))}, "")
+		r.Found(checks.Finding{Severity: r.Check.Worst(), What: fmt.Sprintf("%s: %s", term.CleanLine(where), cmp.Or(l.Why, r.Check.Title))}, "")
 	}
 }
 
 // insidePorts finds ports inside the switch that traffic passes through and that do not
 // classify it, and overlays that classify it differently.
-func insidePorts(r *deviceRun) {
-	for _, name := range natural.Keys(r.cfg.Ports) {
-		if q := r.cfg.Ports[name]; q.Inside && q.Trust.V == qos.TrustNone {
-			r.found(Finding{Severity: Warning, What: "the port is internal to the switch and has no DSCP map: traffic through it goes to queue 0", Fix: "attach the DSCP map of the other ports to it"}, term.CleanLine(name))
+func insidePorts(r *checks.Switch) {
+	for _, name := range natural.Keys(r.Config.Ports) {
+		if q := r.Config.Ports[name]; q.Inside && q.Trust.V == qos.TrustNone {
+			r.Found(checks.Finding{Severity: checks.Warning, What: "the port is internal to the switch and has no DSCP map: traffic through it goes to queue 0", Fix: "attach the DSCP map of the other ports to it"}, term.CleanLine(name))
 		}
 	}
-	for _, name := range natural.Keys(r.cfg.Overlays) {
-		o := r.cfg.Overlays[name]
-		for _, p := range r.losslessOf(o.Ports) {
-			r.overlay(term.CleanLine(name), o, p)
+	for _, name := range natural.Keys(r.Config.Overlays) {
+		o := r.Config.Overlays[name]
+		for _, p := range r.LosslessOf(o.Ports) {
+			overlay(r, term.CleanLine(name), o, p)
 		}
 	}
 }
 
 // overlay finds lossless traffic that is classified differently because it comes in by a
 // subinterface or in a VLAN.
-func (r *deviceRun) overlay(name string, o qos.Overlay, p *intent.Port) {
+func overlay(r *checks.Switch, name string, o qos.Overlay, p *intent.Port) {
 	if want := p.Settings.Trust.V; o.Trust.Set && want == qos.TrustDSCP && o.Trust.V != want {
 		how := "classifies by " + string(o.Trust.V)
 		if o.Trust.V == qos.TrustNone {
 			how = "trusts nothing that packets carry"
 		}
-		r.found(Finding{Severity: Warning, What: fmt.Sprintf("%s %s %s, its port by %s", o.Kind, name, how, want), Fix: "remove its line of trust, or trust dscp there"}, p.Name)
+		r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("%s %s %s, its port by %s", o.Kind, name, how, want), Fix: "remove its line of trust, or trust dscp there"}, p.Name)
 	}
 	if !o.Maps.Set || o.Maps.V == nil {
 		return
@@ -198,7 +199,7 @@ func (r *deviceRun) overlay(name string, o qos.Overlay, p *intent.Port) {
 			}
 		}
 		if len(lost) > 0 {
-			r.found(Finding{Severity: Warning, What: fmt.Sprintf("the policy of %s puts DSCP %s of lossless class %s into traffic class %d", name, qos.FoldInts(lost), k.Name, o.Maps.V.DSCPToTC[lost[0]]),
+			r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("the policy of %s puts DSCP %s of lossless class %s into traffic class %d", name, qos.FoldInts(lost), k.Name, o.Maps.V.DSCPToTC[lost[0]]),
 				Fix: "classify in the VLAN as on the ports, or remove its policy"}, p.Name)
 		}
 	}
@@ -229,12 +230,12 @@ func trustOf(p *intent.Port, q *qos.Port) qos.Trust { return q.Trust.Or(p.Settin
 // dscpDriftOf compares the map of a port with the intended one: which DSCPs of lossless classes are
 // in a lossy class, and which foreign DSCPs are in a lossless one. Any other DSCP that moved
 // belongs to a class that names it, which is CLS-01, or to none.
-func (r *deviceRun) dscpDriftOf(p *intent.Port) dscpDrift {
-	have, want := r.cfg.ClassifiedBy(p.Name), r.d.Desired.MapsOf(p.Name)
+func dscpDriftOf(r *checks.Switch, p *intent.Port) dscpDrift {
+	have, want := r.Config.ClassifiedBy(p.Name), r.Device.Desired.MapsOf(p.Name)
 	if have == nil || want == nil || have == want {
 		return dscpDrift{}
 	}
-	return cached(&keptIn[classMemo](&r.memo).moves, movesKey{have, want, p.Settings}, func() dscpDrift { return findDSCPDrift(have, want, p.Settings) })
+	return checks.Cached(&checks.Kept[classMemo](&r.Memo).moves, movesKey{have, want, p.Settings}, func() dscpDrift { return findDSCPDrift(have, want, p.Settings) })
 }
 
 func findDSCPDrift(have, want *qos.Maps, s *intent.Settings) dscpDrift {
@@ -279,41 +280,41 @@ func (m dscpDrift) fields() []qos.Attr {
 }
 
 // classOfDSCP records the class of each DSCP that a class names.
-func classOfDSCP(r *deviceRun, p *intent.Port, q *qos.Port) {
-	m := r.cfg.ClassifiedBy(p.Name)
+func classOfDSCP(r *checks.Switch, p *intent.Port, q *qos.Port) {
+	m := r.Config.ClassifiedBy(p.Name)
 	if m == nil || trustOf(p, q) != qos.TrustDSCP {
 		return // the port does not classify by DSCP: CLS-04 and CLS-14
 	}
-	moved := r.dscpDriftOf(p)
+	moved := dscpDriftOf(r, p)
 	for _, k := range p.Settings.Classes {
 		if k.Rest {
 			continue
 		}
 		for _, d := range k.DSCP.V {
 			if !slices.Contains(moved.lost, d) && !slices.Contains(moved.paused, d) { // CLS-02, CLS-10
-				r.trait(strconv.Itoa(d), strconv.Itoa(int(m.DSCPToTC[d])), p.Name, k.DSCP.From.String())
+				r.Trait(strconv.Itoa(d), strconv.Itoa(int(m.DSCPToTC[d])), p.Name, k.DSCP.From.String())
 			}
 		}
 	}
 }
 
-func otherClass(o *outlierRun) {
-	have := "traffic class " + o.value
-	if o.value == strconv.Itoa(qos.Unmapped) {
+func otherClass(o *checks.Outlier) {
+	have := "traffic class " + o.Value
+	if o.Value == strconv.Itoa(qos.Unmapped) {
 		have = "no class"
 	}
-	o.found(Finding{Severity: Error, What: fmt.Sprintf("DSCP %s is in %s, on %d of %d ports in traffic class %s", o.group, have, o.share, o.of, o.usual)},
+	o.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("DSCP %s is in %s, on %d of %d ports in traffic class %s", o.Group, have, o.Share, o.Of, o.Usual)},
 		dscpField, globalDSCP)
 }
 
-func losslessInLossy(r *deviceRun, p *intent.Port, q *qos.Port) {
-	m := r.dscpDriftOf(p)
+func losslessInLossy(r *checks.Switch, p *intent.Port, q *qos.Port) {
+	m := dscpDriftOf(r, p)
 	for _, d := range m.lost {
 		where := "traffic class " + strconv.Itoa(int(m.tc[d]))
 		if m.tc[d] < 0 {
 			where = "the default class"
 		}
-		f, class := Finding{Severity: Error, Fix: r.cureOf(p.Name, dscpField)}, "none"
+		f, class := checks.Finding{Severity: checks.Error, Fix: r.CureOf(p.Name, dscpField)}, "none"
 		if k := classOf(p.Settings, d); k != nil {
 			f.Where, class = k.DSCP.From.String(), k.Name
 		}
@@ -322,90 +323,90 @@ func losslessInLossy(r *deviceRun, p *intent.Port, q *qos.Port) {
 			is = "which the switch pauses, but which is lossy by the intent"
 		}
 		f.What = fmt.Sprintf("DSCP %d of lossless class %s is in %s, %s", d, class, where, is)
-		r.found(f, p.Name, m.fields()...)
+		r.Found(f, p.Name, m.fields()...)
 	}
 	if len(m.lost) > 0 && !m.others {
-		r.out.markReported("", globalDSCP)
+		r.Outcome.MarkReported("", globalDSCP)
 	}
 }
 
-func foreignInLossless(r *deviceRun, p *intent.Port, _ *qos.Port) {
-	if r.source == Intended {
+func foreignInLossless(r *checks.Switch, p *intent.Port, _ *qos.Port) {
+	if r.Source == checks.Intended {
 		for _, k := range p.Settings.Classes {
 			if k.Lossless.V && k.Rest {
-				r.found(Finding{Severity: Warning, Where: k.DSCP.From.String(),
+				r.Found(checks.Finding{Severity: checks.Warning, Where: k.DSCP.From.String(),
 					What: fmt.Sprintf("lossless class %s takes every DSCP that no other class names: %s", k.Name, qos.FoldInts(k.DSCP.V))}, p.Name)
 			}
 		}
 		return
 	}
-	if m := r.dscpDriftOf(p); len(m.foreign) > 0 {
-		r.found(Finding{Severity: Warning, What: fmt.Sprintf("DSCP %s is mapped to a lossless class, but not by the intent", qos.FoldInts(m.foreign)), Fix: "apply the intent"},
+	if m := dscpDriftOf(r, p); len(m.foreign) > 0 {
+		r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("DSCP %s is mapped to a lossless class, but not by the intent", qos.FoldInts(m.foreign)), Fix: "apply the intent"},
 			p.Name, m.fields()...)
 		if !m.others {
-			r.out.markReported("", globalDSCP)
+			r.Outcome.MarkReported("", globalDSCP)
 		}
 	}
 }
 
-func trustOfPorts(r *deviceRun, p *intent.Port, q *qos.Port) {
+func trustOfPorts(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	want := p.Settings.Trust
 	switch {
-	case r.lossless(p.Settings) == 0 || !q.Trust.Set || q.Trust.V == qos.TrustDSCP:
+	case r.Lossless(p.Settings) == 0 || !q.Trust.Set || q.Trust.V == qos.TrustDSCP:
 	case want.V == qos.TrustDSCP:
-		r.found(Finding{Severity: Error, What: fmt.Sprintf("the port trusts %s, the intent says dscp", q.Trust.V), Fix: "apply the intent"}, p.Name, qos.KindTrust.Attr())
-	case r.source == Intended:
-		r.found(Finding{Severity: Warning, Where: want.From.String(), What: fmt.Sprintf("lossless traffic is classified by %s, which routed and untagged frames do not carry", want.V)}, p.Name)
+		r.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("the port trusts %s, the intent says dscp", q.Trust.V), Fix: "apply the intent"}, p.Name, qos.KindTrust.Attr())
+	case r.Source == checks.Intended:
+		r.Found(checks.Finding{Severity: checks.Warning, Where: want.From.String(), What: fmt.Sprintf("lossless traffic is classified by %s, which routed and untagged frames do not carry", want.V)}, p.Name)
 	}
 }
 
 // mapsAgree compares, for each lossless class, the map that its traffic uses with the map that
 // its pause uses.
-func mapsAgree(what string, first, second qos.Table) func(*deviceRun) {
-	return observed(eachPort(func(r *deviceRun, p *intent.Port, q *qos.Port) {
-		m := r.cfg.ClassifiedBy(p.Name)
+func mapsAgree(what string, first, second qos.Table) func(*checks.Switch) {
+	return checks.OnlyObserved(checks.EachPort(func(r *checks.Switch, p *intent.Port, q *qos.Port) {
+		m := r.Config.ClassifiedBy(p.Name)
 		if m == nil {
 			return
 		}
 		a, b := m.Table(first), m.Table(second)
 		for _, prio := range q.PFC.Or(0).List() {
 			if x, y := a[prio], b[prio]; x >= 0 && y >= 0 && x != y {
-				r.found(Finding{Severity: Error, What: fmt.Sprintf("traffic class %d uses %s %d, but pause of priority %d belongs to %s %d", prio, what, x, prio, what, y), Fix: r.check.Fix + ": apply the intent"},
+				r.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("traffic class %d uses %s %d, but pause of priority %d belongs to %s %d", prio, what, x, prio, what, y), Fix: r.Check.Fix + ": apply the intent"},
 					p.Name, qos.KindMap.Table(first), qos.KindMap.Table(second))
 			}
 		}
 	}))
 }
 
-func rewrites(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
-	m := r.cfg.ClassifiedBy(p.Name)
+func rewrites(r *checks.Switch, p *intent.Port, _ *qos.Port, k *intent.Class) {
+	m := r.Config.ClassifiedBy(p.Name)
 	if m == nil || k.Rest {
 		return
 	}
 	if to := int(m.TCToDSCP[k.Priority.V]); to >= 0 && !slices.Contains(k.DSCP.V, to) {
-		r.found(Finding{Severity: Error, What: fmt.Sprintf("packets of class %s leave with DSCP %d, which does not belong to the class", k.Name, to)}, p.Name, qos.KindMap.Table(qos.TCToDSCP))
+		r.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("packets of class %s leave with DSCP %d, which does not belong to the class", k.Name, to)}, p.Name, qos.KindMap.Table(qos.TCToDSCP))
 	}
 }
 
-func trustOfEnds(r *linkRun) {
-	if a, b := r.a.Trust, r.b.Trust; a != b && a != "" && b != "" {
-		r.found(Warning, r.fixOf(qos.KindTrust.Attr()), "the port trusts %v, on %v %v", a, b)
+func trustOfEnds(r *checks.Link) {
+	if a, b := r.A.Trust, r.B.Trust; a != b && a != "" && b != "" {
+		r.Found(checks.Warning, r.FixOf(qos.KindTrust.Attr()), "the port trusts %v, on %v %v", a, b)
 	}
 }
 
-func globalMap(r *deviceRun) {
-	if r.source == Intended || !r.cfg.GlobalMaps.Set || r.cfg.GlobalMaps.V == nil {
+func globalMap(r *checks.Switch) {
+	if r.Source == checks.Intended || !r.Config.GlobalMaps.Set || r.Config.GlobalMaps.V == nil {
 		return
 	}
-	ch, ok := r.differs("", globalDSCP)
+	ch, ok := r.Differs("", globalDSCP)
 	if !ok {
 		return
 	}
-	g := r.cfg.GlobalMaps.V
-	for _, q := range r.ports() {
+	g := r.Config.GlobalMaps.V
+	for _, q := range r.Ports() {
 		// If ports have no map of their own, the finding is on the ports.
 		if m := q.Maps.V; q.Maps.Set && m != nil && m != g && m.DSCPToTC != g.DSCPToTC {
-			r.found(Finding{Severity: Warning, What: fmt.Sprintf("the DSCP map of the switch is %s, that of its ports is %s", ch.Old, ch.New)}, "", globalDSCP)
+			r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("the DSCP map of the switch is %s, that of its ports is %s", ch.Old, ch.New)}, "", globalDSCP)
 			return
 		}
 	}
@@ -413,25 +414,25 @@ func globalMap(r *deviceRun) {
 
 var controlDSCPs = []int{48, 56}
 
-func controlInLossless(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
+func controlInLossless(r *checks.Switch, p *intent.Port, _ *qos.Port, k *intent.Class) {
 	for _, d := range controlDSCPs {
 		if slices.Contains(k.DSCP.V, d) {
-			r.found(Finding{Severity: Warning, Where: k.DSCP.From.String(), What: fmt.Sprintf("lossless class %s has DSCP %d, which control protocols use", k.Name, d)}, p.Name)
+			r.Found(checks.Finding{Severity: checks.Warning, Where: k.DSCP.From.String(), What: fmt.Sprintf("lossless class %s has DSCP %d, which control protocols use", k.Name, d)}, p.Name)
 		}
 	}
 }
 
 // companions compares the traffic that hosts send by the intent with the classes of their
 // switch ports.
-func companions(r *deviceRun, p *intent.Port, _ *qos.Port) {
+func companions(r *checks.Switch, p *intent.Port, _ *qos.Port) {
 	if _, linked := p.Peer(); !linked || p.Uplink() {
 		return
 	}
-	for _, t := range r.d.Fabric.Traffic {
+	for _, t := range r.Device.Fabric.Traffic {
 		for _, d := range t.DSCP {
 			k := classOf(p.Settings, d)
 			if t.Lossless.V && k != nil && !k.Lossless.V && !(k.RDMA() && t.Lossless.IsDefault()) {
-				r.found(Finding{Severity: Error, Where: t.Pos.String(), What: fmt.Sprintf("DSCP %d of traffic %s is in class %s, which is lossy", d, t.Name, k.Name)}, p.Name)
+				r.Found(checks.Finding{Severity: checks.Error, Where: t.Pos.String(), What: fmt.Sprintf("DSCP %d of traffic %s is in class %s, which is lossy", d, t.Name, k.Name)}, p.Name)
 			}
 		}
 	}

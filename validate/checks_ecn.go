@@ -7,123 +7,124 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
-var ecnChecks = []Check{
+var ecnChecks = []checks.Check{
 	{
 		ID: "ECN-01", Title: "a lossless queue does not mark",
-		Rules: []Rule{{Error, "where it has no curve"}, {Warning, "where no intent asks for one"}, {Info, "where the class has 'ecn: keep', and the curve of the switch is not compared"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where it has no curve"}, {Severity: checks.Warning, When: "where no intent asks for one"}, {Severity: checks.Info, When: "where the class has 'ecn: keep', and the curve of the switch is not compared"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:    "PFC becomes the only congestion control, and a class with 'mode: lossy' has none",
 		Fix:    "give the class 'ecn: auto' or thresholds",
-		device: queuesOf(eachRDMA, unmarked),
+		Switch: queuesOf(checks.EachRDMA, unmarked),
 	},
 	{
 		ID: "ECN-02", Title: "an ECN curve has max below min, or is a step that does not mark every packet",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:    "its behaviour on the switch is undefined",
 		Fix:    "set max above min; a step (min = max) needs probability: 100%",
-		device: losslessQueues(oddCurve),
+		Switch: losslessQueues(oddCurve),
 	},
 	{
 		ID: "ECN-03", Title: "a lossless priority group pauses before its queue marks",
 		FoldedIn: []string{"BUF-09", "BUF-10"},
-		Rules:    []Rule{{Error, "where the pause comes before the first mark, or the curve is not the intent's"}, {Warning, "where it comes before full marking, or other ports might feed the queue"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules:    []checks.Rule{{Severity: checks.Error, When: "where the pause comes before the first mark, or the curve is not the intent's"}, {Severity: checks.Warning, When: "where it comes before full marking, or other ports might feed the queue"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:     "pause stops senders before marks can slow them down, and pause spreads",
 		Fix:     "lower the thresholds, or raise alpha; 'ecn: auto' picks thresholds that hold",
 		Sources: []string{"DCQCN, SIGCOMM 2015, section 4"},
-		device:  eachLossless(checkPressure),
+		Switch:  checks.EachLossless(checkPressure),
 	},
 	{
 		ID: "ECN-04", Title: "the upper ECN threshold is never reached",
 		FoldedIn: []string{"BUF-09", "BUF-10", "ECN-03"},
-		Rules:    driftIsError, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules:    driftIsError, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:    "the queue cannot grow that long, so full marking never happens",
 		Fix:    "set max below the most that one queue can hold",
-		device: eachLossless(checkPressure),
+		Switch: checks.EachLossless(checkPressure),
 	},
 	{
 		ID: "ECN-05", Title: "ECN thresholds differ within a role",
-		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeFabric, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:    "flows through one switch slow down before flows through another",
 		Fix:    "give the role one curve",
-		device: eachLossless(curves), outliers: otherCurve,
+		Switch: checks.EachLossless(curves), Outliers: otherCurve,
 	},
 	{
 		ID: "ECN-06", Title: "an ECN threshold does not fit the speed",
 		FoldedIn: []string{"ECN-03", "ECN-04"},
-		Rules:    driftIsError, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules:    driftIsError, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:    "thresholds copied from another speed mark too early or too late",
 		Fix:    "scale the thresholds with the speed, or write 'ecn: auto'",
-		device: eachClass(checkPressure),
+		Switch: checks.EachClass(checkPressure),
 	},
 	{
 		ID: "ECN-07", Title: "a curve has the intended thresholds but a different marking probability",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:    "a probability of 10 % at max on one system is a ramp to certainty on another",
 		Fix:    "apply the intent",
-		device: losslessQueues(otherProbability),
+		Switch: losslessQueues(otherProbability),
 	},
 	{
 		ID: "ECN-08", Title: "a lossless queue drops at random",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:     "WRED without ECN loses packets in a class that must not",
 		Fix:     "switch ECN on in the queue's profile: apply the intent",
 		Sources: []string{"sonic-wred-profile.yang, ecn"},
-		device:  losslessQueues(randomDrops),
+		Switch:  losslessQueues(randomDrops),
 	},
 	{
 		ID: "ECN-09", Title: "a lossless queue has an ECN curve that is not enabled",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:     "thresholds are set but nothing is marked",
 		Fix:     "enable the curve{how}: apply the intent",
 		Sources: []string{"sonic-buildimage issue 4545"},
-		device:  losslessQueues(inert),
+		Switch:  losslessQueues(inert),
 	},
 	{
 		ID: "ECN-10", Title: "marking follows an average of the queue",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:    "DCQCN expects the current queue length",
 		Fix:    "set weight 0: apply the intent",
-		device: losslessQueues(averaged),
+		Switch: losslessQueues(averaged),
 	},
 	{
 		ID: "ECN-15", Title: "the unit of an ECN threshold differs from the intent's",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:    "2000 segments are not 2000 KB",
 		Fix:    "write the thresholds in bytes: apply the intent",
-		device: losslessQueues(unitless),
+		Switch: losslessQueues(unitless),
 	},
 	{
 		ID: "ECN-16", Title: "counters of ECN marks are off",
-		Rules: always(Info), Scope: ScopeSwitch, Reads: ReadsCounters,
+		Rules: checks.Always(checks.Info), Scope: checks.ScopeSwitch, Reads: checks.ReadsCounters,
 		Why: "a window cannot tell whether packets are marked before they are paused", Fix: "turn the counter on",
 	},
 }
 
 // driftIsError holds the rules of checks that warn about a value of the intent, and report an
 // error if the switch differs from the intent.
-var driftIsError = []Rule{{Error, "where the intent says otherwise"}, {Warning, "by the intent"}}
+var driftIsError = []checks.Rule{{Severity: checks.Error, When: "where the intent says otherwise"}, {Severity: checks.Warning, When: "by the intent"}}
 
 // curveCheck checks the curve of a class and returns a finding, or nil.
-type curveCheck func(r *deviceRun, k *intent.Class, e, want qos.ECN) *Finding
+type curveCheck func(r *checks.Switch, k *intent.Class, e, want qos.ECN) *checks.Finding
 
 // losslessQueues checks the curve of each lossless class.
-func losslessQueues(look curveCheck) func(*deviceRun) { return queuesOf(eachLossless, look) }
+func losslessQueues(look curveCheck) func(*checks.Switch) { return queuesOf(checks.EachLossless, look) }
 
 // queuesOf checks the curve of each class that each selects.
-func queuesOf(each func(classCheck) func(*deviceRun), look curveCheck) func(*deviceRun) {
-	return each(func(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
+func queuesOf(each func(checks.ClassCheck) func(*checks.Switch), look curveCheck) func(*checks.Switch) {
+	return each(func(r *checks.Switch, p *intent.Port, q *qos.Port, k *intent.Class) {
 		e := q.Queues[k.Queue.V].ECN
 		kept := k.ECN.Mode.V == intent.ECNKeep
-		if !e.Set && r.source == Intended && !kept {
+		if !e.Set && r.Source == checks.Intended && !kept {
 			return
 		}
 		field := qos.KindECN.At(k.Queue.V)
-		_, drifted := r.differs(p.Name, field)
-		if r.source == Saved && !drifted && !kept {
+		_, drifted := r.Differs(p.Name, field)
+		if r.Source == checks.Saved && !drifted && !kept {
 			return // the checks of the intent cover a value as intended
 		}
-		f := look(r, k, e.V, r.d.Desired.Ports[p.Name].Queues[k.Queue.V].ECN.V)
+		f := look(r, k, e.V, r.Device.Desired.Ports[p.Name].Queues[k.Queue.V].ECN.V)
 		if f == nil {
 			return
 		}
@@ -133,22 +134,22 @@ func queuesOf(each func(classCheck) func(*deviceRun), look curveCheck) func(*dev
 		if !drifted {
 			f.Where = k.ECN.Mode.From.String()
 		}
-		r.found(*f, p.Name, field)
+		r.Found(*f, p.Name, field)
 	})
 }
 
-func unmarked(r *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
+func unmarked(r *checks.Switch, k *intent.Class, e, _ qos.ECN) *checks.Finding {
 	switch {
-	case k.ECN.Mode.V == intent.ECNKeep && r.source == Intended:
-		return &Finding{Severity: Info, What: fmt.Sprintf("%s keeps the switch's ECN setting, which is not compared", ofRDMA(k))}
+	case k.ECN.Mode.V == intent.ECNKeep && r.Source == checks.Intended:
+		return &checks.Finding{Severity: checks.Info, What: fmt.Sprintf("%s keeps the switch's ECN setting, which is not compared", ofRDMA(k))}
 	case k.ECN.Mode.V == intent.ECNKeep && e.Enabled:
-		return &Finding{Severity: Info, What: fmt.Sprintf("%s keeps the switch's ECN setting, %s, which is not compared", ofRDMA(k), e)}
+		return &checks.Finding{Severity: checks.Info, What: fmt.Sprintf("%s keeps the switch's ECN setting, %s, which is not compared", ofRDMA(k), e)}
 	case e.Enabled || e.Drops || e.Min > 0 || e.Max > 0:
 		return nil
-	case r.source == Intended:
-		return &Finding{Severity: Error, What: fmt.Sprintf("%s has no ECN", ofRDMA(k))}
+	case r.Source == checks.Intended:
+		return &checks.Finding{Severity: checks.Error, What: fmt.Sprintf("%s has no ECN", ofRDMA(k))}
 	}
-	return &Finding{Severity: Error, What: fmt.Sprintf("queue %[2]d of %[1]s has no ECN", ofRDMA(k), k.Queue.V), Fix: "apply the intent"}
+	return &checks.Finding{Severity: checks.Error, What: fmt.Sprintf("queue %[2]d of %[1]s has no ECN", ofRDMA(k), k.Queue.V), Fix: "apply the intent"}
 }
 
 // ofRDMA names a class that carries RDMA.
@@ -159,40 +160,40 @@ func ofRDMA(k *intent.Class) string {
 	return "class " + k.Name + " of RDMA without PFC"
 }
 
-func oddCurve(_ *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
+func oddCurve(_ *checks.Switch, k *intent.Class, e, _ qos.ECN) *checks.Finding {
 	order, known := e.Order()
 	lo, hi := e.Ends()
 	switch {
 	case !e.Enabled || !known || order < 0 || order == 0 && (e.Probability == 100 || e.Min == 0):
 		return nil
 	case order > 0:
-		return &Finding{Severity: Error, What: fmt.Sprintf("class %s marks from %s, above its max of %s", k.Name, lo, hi)}
+		return &checks.Finding{Severity: checks.Error, What: fmt.Sprintf("class %s marks from %s, above its max of %s", k.Name, lo, hi)}
 	}
-	return &Finding{Severity: Error, What: fmt.Sprintf("class %s has min = max = %s with a probability of %d %%", k.Name, lo, e.Probability)}
+	return &checks.Finding{Severity: checks.Error, What: fmt.Sprintf("class %s has min = max = %s with a probability of %d %%", k.Name, lo, e.Probability)}
 }
 
-func randomDrops(_ *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
+func randomDrops(_ *checks.Switch, k *intent.Class, e, _ qos.ECN) *checks.Finding {
 	if !e.Drops {
 		return nil
 	}
-	return &Finding{Severity: Error, What: fmt.Sprintf("WRED on queue %[2]d of lossless class %[1]s drops packets and marks none", k.Name, k.Queue.V)}
+	return &checks.Finding{Severity: checks.Error, What: fmt.Sprintf("WRED on queue %[2]d of lossless class %[1]s drops packets and marks none", k.Name, k.Queue.V)}
 }
 
-func inert(_ *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
+func inert(_ *checks.Switch, k *intent.Class, e, _ qos.ECN) *checks.Finding {
 	if e.Enabled || e.Drops || e.Min == 0 && e.Max == 0 {
 		return nil
 	}
-	return &Finding{Severity: Error, What: fmt.Sprintf("queue %[2]d of lossless class %[1]s has the curve %[3]s", k.Name, k.Queue.V, e)}
+	return &checks.Finding{Severity: checks.Error, What: fmt.Sprintf("queue %[2]d of lossless class %[1]s has the curve %[3]s", k.Name, k.Queue.V, e)}
 }
 
-func averaged(_ *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
+func averaged(_ *checks.Switch, k *intent.Class, e, _ qos.ECN) *checks.Finding {
 	if !e.Enabled || e.Weight == 0 {
 		return nil
 	}
-	return &Finding{Severity: Warning, What: fmt.Sprintf("queue %[2]d of class %[1]s marks by an average of weight %[3]d", k.Name, k.Queue.V, e.Weight)}
+	return &checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("queue %[2]d of class %[1]s marks by an average of weight %[3]d", k.Name, k.Queue.V, e.Weight)}
 }
 
-func unitless(_ *deviceRun, k *intent.Class, e, want qos.ECN) *Finding {
+func unitless(_ *checks.Switch, k *intent.Class, e, want qos.ECN) *checks.Finding {
 	if k.ECN.Mode.V == intent.ECNKeep || e.Unit == want.Unit {
 		return nil // there is no other unit to compare with
 	}
@@ -200,7 +201,7 @@ func unitless(_ *deviceRun, k *intent.Class, e, want qos.ECN) *Finding {
 	for _, u := range []qos.ThresholdUnit{lower, upper} {
 		switch u {
 		case qos.UnitCells, qos.UnitSegments, qos.UnitPercent, qos.UnitMilliseconds, qos.UnitMicroseconds:
-			return &Finding{Severity: Warning, What: fmt.Sprintf("the thresholds of class %s are %s: in %s, while the intent uses bytes", k.Name, e, u)}
+			return &checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("the thresholds of class %s are %s: in %s, while the intent uses bytes", k.Name, e, u)}
 		}
 	}
 	return nil
@@ -208,20 +209,20 @@ func unitless(_ *deviceRun, k *intent.Class, e, want qos.ECN) *Finding {
 
 // otherProbability finds a curve that differs only in its probability, and says what that means
 // for packets.
-func otherProbability(_ *deviceRun, k *intent.Class, e, want qos.ECN) *Finding {
+func otherProbability(_ *checks.Switch, k *intent.Class, e, want qos.ECN) *checks.Finding {
 	have, ok := headroom.CurveOf(e)
 	should, ok2 := headroom.CurveOf(want)
 	if !ok || !ok2 || have.Min != should.Min || have.Max != should.Max || have.Probability == should.Probability {
 		return nil
 	}
 	by, queue := have.Difference(should)
-	return &Finding{Severity: Warning, What: fmt.Sprintf("class %s marks %.0f %% of the packets at a queue of %s, the intent says %.0f %%: %.0f points apart",
+	return &checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("class %s marks %.0f %% of the packets at a queue of %s, the intent says %.0f %%: %.0f points apart",
 		k.Name, 100*have.At(queue), units.Bytes(queue), 100*should.At(queue), 100*by)}
 }
 
 // isReportedElsewhere reports whether another check has a finding on a curve.
-func isReportedElsewhere(r *deviceRun, k *intent.Class, e, want qos.ECN) bool {
-	for _, look := range []func(*deviceRun, *intent.Class, qos.ECN, qos.ECN) *Finding{oddCurve, averaged, unitless, otherProbability} {
+func isReportedElsewhere(r *checks.Switch, k *intent.Class, e, want qos.ECN) bool {
+	for _, look := range []func(*checks.Switch, *intent.Class, qos.ECN, qos.ECN) *checks.Finding{oddCurve, averaged, unitless, otherProbability} {
 		if look(r, k, e, want) != nil {
 			return true
 		}
@@ -231,8 +232,8 @@ func isReportedElsewhere(r *deviceRun, k *intent.Class, e, want qos.ECN) bool {
 
 // curves records the curve of each lossless class. Computed curves depend on the port, so they
 // are only compared with stated ones.
-func curves(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
-	e, want := q.Queues[k.Queue.V].ECN, r.d.Desired.Ports[p.Name].Queues[k.Queue.V].ECN.V
+func curves(r *checks.Switch, p *intent.Port, q *qos.Port, k *intent.Class) {
+	e, want := q.Queues[k.Queue.V].ECN, r.Device.Desired.Ports[p.Name].Queues[k.Queue.V].ECN.V
 	if k.ECN.Mode.V == intent.ECNOff || !e.Set || !e.V.Enabled || isReportedElsewhere(r, k, e.V, want) {
 		return
 	}
@@ -243,15 +244,15 @@ func curves(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
 	if k.ECN.Mode.V == intent.ECNAuto {
 		assumed = " by ecn: auto"
 	}
-	r.setting(fmt.Sprintf("class %s at %s of %s%s", k.Name, p.Speed.V, roleOf(r.d.Switch), towards(p)), e.V.String(), assumed, p,
+	r.Setting(fmt.Sprintf("class %s at %s of %s%s", k.Name, p.Speed.V, checks.RoleOf(r.Device.Switch), checks.Towards(p)), e.V.String(), assumed, p,
 		func(s *intent.Settings) intent.Origin { return s.Class(k.Name).ECN.Mode.From },
 		func(s *intent.Settings) intent.Origin { return s.Class(k.Name).ECN.Probability.From })
 }
 
-func otherCurve(o *outlierRun) {
+func otherCurve(o *checks.Outlier) {
 	var fields []qos.Attr
 	for n := range qos.NumPriorities {
 		fields = append(fields, qos.KindECN.At(n))
 	}
-	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the curve is %s, on %d of %d ports (%s) %s", o.value, o.share, o.of, o.group, o.usual)}, fields...)
+	o.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("the curve is %s, on %d of %d ports (%s) %s", o.Value, o.Share, o.Of, o.Group, o.Usual)}, fields...)
 }

@@ -7,153 +7,154 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
 // gateChecks lists the checks between two readings of counters, which package gate makes.
 // [Run.Gate] adds their findings.
-var gateChecks = []Check{
+var gateChecks = []checks.Check{
 	{
 		ID: gate.LosslessDrop, Title: "a lossless class lost packets",
-		Rules: []Rule{{Error, "where the class is known"}, {Warning, "where a NIC does not report the priority"}}, Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where the class is known"}, {Severity: checks.Warning, When: "where a NIC does not report the priority"}}, Scope: checks.ScopeTime, Reads: checks.ReadsCounters,
 		Why: "RDMA resends everything after a lost packet, or breaks the connection",
 		Fix: "give the class more headroom, and make sure that every port on the path pauses",
 	},
 	{
 		ID: gate.Watchdog, Title: "the PFC watchdog acted",
-		Rules: always(Error), Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeTime, Reads: checks.ReadsCounters,
 		Why: "a queue was paused for longer than the watchdog allows, and its packets were dropped",
 		Fix: "check the device attached to the port, and why it pauses",
 	},
 	{
 		ID: gate.NICStall, Title: "a NIC paused its switch for too long",
-		Rules: []Rule{{Error, "where it gave up"}, {Warning, "where it nearly did"}}, Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where it gave up"}, {Severity: checks.Warning, When: "where it nearly did"}}, Scope: checks.ScopeTime, Reads: checks.ReadsCounters,
 		Why:     "the host does not accept packets, and its pause spreads into the fabric",
 		Fix:     "find out why the host does not accept packets",
 		Sources: []string{"Linux, devlink and mlx5 counters: tx_pause_storm_error_events"},
 	},
 	{
 		ID: gate.LinkPause, Title: "link pause is in use together with PFC",
-		Rules: always(Error), Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeTime, Reads: checks.ReadsCounters,
 		Why:     "it stops all classes, including congestion notifications and routing",
 		Fix:     "turn link pause off on both ends",
 		Sources: []string{"IEEE 802.1Q, 36.1.1: PFC and PAUSE are not used together"},
 	},
 	{
 		ID: gate.WrongPriority, Title: "pause is in use on a priority that the intent calls lossy",
-		Rules: always(Error), Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeTime, Reads: checks.ReadsCounters,
 		Why:     "lossy traffic is paused, or one end maps priorities differently",
 		Fix:     "check PFC and the maps on both ends of the link",
 		Sources: []string{"sonic-buildimage issue 20590"},
 	},
 	{
 		ID: gate.PauseBefore, Title: "a port has sent pause on a priority that the intent calls lossy",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsCounters,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsCounters,
 		Why:     "a map is or was wrong, or the ASIC does not follow its configuration",
 		Fix:     "check the maps of the port; if the counts are from before a change, clear them",
 		Sources: []string{"sonic-buildimage issue 20590"},
 	},
 	{
 		ID: gate.PauseRatio, Title: "a lossless priority is paused for a large part of the time",
-		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeTime, Reads: checks.ReadsCounters,
 		Why: "congestion spreads to traffic for other destinations",
 		Fix: "follow the pause to the congested port or the slow receiver",
 	},
 	{
 		ID: gate.ECNBeforePFC, Title: "a switch pauses but does not mark",
-		Rules: []Rule{{Error, "where it marked in the baseline"}, {Warning, "else"}}, Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where it marked in the baseline"}, {Severity: checks.Warning, When: "else"}}, Scope: checks.ScopeTime, Reads: checks.ReadsCounters,
 		Why:     "senders do not slow down, so pause is the only congestion control",
 		Fix:     "start ECN marking below the level where the priority group pauses",
 		Sources: []string{"Congestion Control for Large-Scale RDMA Deployments (DCQCN), SIGCOMM 2015, section 4"},
 	},
 	{
 		ID: gate.CNPLoop, Title: "congestion notifications are not sent or are ignored",
-		Rules: []Rule{{Error, "where none is sent or handled"}, {Warning, "where some are ignored"}}, Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where none is sent or handled"}, {Severity: checks.Warning, When: "where some are ignored"}}, Scope: checks.ScopeTime, Reads: checks.ReadsCounters,
 		Why: "marks have no effect, so PFC is the only congestion control",
 		Fix: "enable the notification point and the reaction point for the class's priority on the NICs",
 	},
 	{
 		ID: gate.RDMAError, Title: "RDMA lost packets or waited for them",
-		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeTime, Reads: checks.ReadsCounters,
 		Why: "packets are lost or delayed on the path",
 		Fix: "look for drops, cable errors, and packets classified as lossy",
 	},
 	{
 		ID: gate.HeadroomWatermark, Title: "headroom or a buffer pool was nearly full",
-		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeTime, Reads: checks.ReadsCounters,
 		Why: "a little more load drops packets",
 		Fix: "check cable length and pause response time; raise xoff, or lower the alpha of other classes",
 	},
 	{
 		ID: gate.CounterReset, Title: "counters went backwards during the window",
-		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeTime, Reads: checks.ReadsCounters,
 		Why: "the counts are unknown, so nothing is proven",
 		Fix: "look for a restart or a manual clear, and repeat the window",
 	},
 	{
 		ID: gate.WindowTooShort, Title: "the window is too short for the counters",
-		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeTime, Reads: checks.ReadsCounters,
 		Why:     "the switch updates its counters less often, so nothing is proven",
 		Fix:     "use a window of at least twice the update interval",
 		Sources: []string{"sonic-swss orchagent/flexcounterorch.cpp"},
 	},
 	{
 		ID: gate.NotCounted, Title: "drops, PFC frames or storms are not counted",
-		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeTime, Reads: checks.ReadsCounters,
 		Why: "losses in a lossless class would not be counted, so nothing is proven",
 		Fix: "turn the counters on, and make sure that the device can be read",
 	},
 	{
 		ID: gate.NoTraffic, Title: "a lossless class carried no load during the window",
-		Rules: []Rule{{Warning, "where it had less than 10 % of what hosts received"}, {Info, "where some NICs carried none"}}, Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: []checks.Rule{{Severity: checks.Warning, When: "where it had less than 10 % of what hosts received"}, {Severity: checks.Info, When: "where some NICs carried none"}}, Scope: checks.ScopeTime, Reads: checks.ReadsCounters,
 		Why: "without load there is no loss, so nothing is proven",
 		Fix: "repeat the window while RDMA traffic runs",
 	},
 	{
 		ID: gate.PauseSource, Title: "pauses lead to one NIC or port",
-		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeTime, Reads: checks.ReadsCounters,
 		Why:     "everything queued behind it slows down, including traffic to other destinations",
 		Fix:     "repair the slow receiver, or spread the traffic of the port that is full",
 		Sources: []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.3", "Detecting, Troubleshooting, and Preventing Congestion in Storage Networks, chapter 7"},
 	},
 	{
 		ID: gate.Storm, Title: "a NIC storms: it pauses nearly all the time and takes hardly any data",
-		Rules: always(Error), Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeTime, Reads: checks.ReadsCounters,
 		Why:     "the pause spreads from switch to switch, until RDMA on many hosts stops",
 		Fix:     "take the port of the host down, then look for a stuck driver, firmware or receiver",
 		Sources: []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.3"},
 	},
 	{
 		ID: gate.Deadlock, Title: "switches pause each other in a cycle, and nothing moves",
-		Rules: always(Error), Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeTime, Reads: checks.ReadsCounters,
 		Why:     "a PFC deadlock does not end by itself",
 		Fix:     "drain one of the ports, and keep traffic that came down from going up again",
 		Sources: []string{"Deadlocks in Datacenter Networks, HotNets 2016"},
 	},
 	{
 		ID: gate.EndsDisagree, Title: "the ends of a link contradict each other",
-		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeTime, Reads: checks.ReadsCounters,
 		Why: "one end counted PFC frames that the other end did not count as sent or received: its firmware, driver or counters are wrong, so none of its counts proves anything",
 		Fix: "check firmware, driver and counters of the end that counted hardly any",
 	},
 	{
 		ID: gate.RDMAElsewhere, Title: "a NIC sends RDMA outside of its priority",
-		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeTime, Reads: checks.ReadsCounters,
 		Why:     "it is best effort for the fabric, and dropped under load",
 		Fix:     "set the traffic class of the application",
 		Sources: []string{"Linux, mlx5 counters: tx_vport_rdma_unicast_bytes, tx_prio0_bytes", "Linux, bnxt_re hw_counters: tx_roce_only_bytes"},
 	},
 	{
 		ID: gate.Errors, Title: "a port receives broken frames",
-		Rules: []Rule{{Error, "where FEC loses code words of a lossless port"}, {Warning, "for other frames with errors, and symbol errors beyond what FEC is specified for"}}, Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where FEC loses code words of a lossless port"}, {Severity: checks.Warning, When: "for other frames with errors, and symbol errors beyond what FEC is specified for"}}, Scope: checks.ScopeTime, Reads: checks.ReadsCounters,
 		Why:     "each is a lost packet, which lossless forwarding does not expect",
 		Fix:     "clean or replace cable and transceivers, and compare FEC at both ends",
 		Sources: []string{"IEEE 802.3, 116.2: the frame loss ratio of links with FEC", "IEEE 802.3, 124.1.1: the bit error ratio before FEC"},
 	},
 	{
 		ID: gate.Straggler, Title: "a NIC misses or repeats far more packets than its rail",
-		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeTime, Reads: checks.ReadsCounters,
 		Why: "one slow rail stalls the whole collective",
 		Fix: "compare the NIC, its cable and its switch port with the others",
 	},
@@ -235,37 +236,37 @@ func mayCarryRDMA(k *intent.Class) bool {
 }
 
 // gateSeverity maps the gate's verdicts to severities.
-var gateSeverity = map[gate.Verdict]Severity{gate.Fail: Error, gate.Inconclusive: Warning, gate.Warn: Warning, gate.Pass: Info}
+var gateSeverity = map[gate.Verdict]checks.Severity{gate.Fail: checks.Error, gate.Inconclusive: checks.Warning, gate.Warn: checks.Warning, gate.Pass: checks.Info}
 
 // Counted returns the findings of one reading of a switch's counters.
-func Counted(sw *intent.Switch, d gate.Device, s gate.Sample) []Finding {
-	var c collector
+func Counted(sw *intent.Switch, d gate.Device, s gate.Sample) []checks.Finding {
+	var c checks.Collector
 	for _, f := range gate.Before(d, s) {
-		c.add(findingOf(f, sw.Pos.String()), f.Port)
+		c.Add(findingOf(f, sw.Pos.String()), f.Port)
 	}
-	return c.list
+	return c.List
 }
 
 // findingOf converts a finding of the gate; where is the position of the device in the intent.
-func findingOf(f gate.Finding, where string) Finding {
-	return Finding{ID: f.ID, Severity: gateSeverity[f.Means], Device: f.Device, What: f.What, Fix: f.Fix, Where: where}
+func findingOf(f gate.Finding, where string) checks.Finding {
+	return checks.Finding{ID: f.ID, Severity: gateSeverity[f.Means], Device: f.Device, What: f.What, Fix: f.Fix, Where: where}
 }
 
 // Gate adds the findings of the gate for a window.
 func (r *Run) Gate(res *gate.Result) {
-	var c collector
+	var c checks.Collector
 	for _, f := range res.Findings {
 		one := findingOf(f, r.placeOf(f.Device))
 		if f.Means == gate.Inconclusive {
 			one.Unchecked, one.Because = "losses in the window", "not enough was counted"
 		}
-		c.add(one, f.Port)
+		c.Add(one, f.Port)
 	}
 	check := Lookup("ECN-16")
 	for _, name := range natural.Keys(res.Unmarked) {
-		c.add(Finding{ID: check.ID, Severity: Info, Device: name, What: "ECN marks are not counted: " + term.CleanLine(res.Unmarked[name]), Fix: check.Fix, Where: r.placeOf(name)}, "")
+		c.Add(checks.Finding{ID: check.ID, Severity: checks.Info, Device: name, What: "ECN marks are not counted: " + term.CleanLine(res.Unmarked[name]), Fix: check.Fix, Where: r.placeOf(name)}, "")
 	}
-	r.Note(c.list...)
+	r.Note(c.List...)
 	r.counted, r.pauses = res.Ports, res.Sources
 }
 
@@ -299,11 +300,11 @@ func (r *Run) placeOf(device string) string {
 
 // Inconclusive returns the first finding that leaves open whether a window passes and that the
 // intent does not accept; nil if there is none.
-func Inconclusive(fs []Finding) *Finding {
+func Inconclusive(fs []checks.Finding) *checks.Finding {
 	for i, f := range fs {
 		switch f.ID {
 		case gate.CounterReset, gate.WindowTooShort, gate.NotCounted, gate.NoTraffic:
-			if f.Suppressed == nil && f.Severity != Info {
+			if f.Suppressed == nil && f.Severity != checks.Info {
 				return &fs[i]
 			}
 		}

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
 // gateCase is one counter that grows in an otherwise healthy fabric.
 type gateCase struct {
 	id       string
-	severity Severity
+	severity checks.Severity
 	// The counter of device and port grows by n; a peak is set to n.
 	device, port string
 	metric       drivers.Metric
@@ -34,40 +35,40 @@ type gateCase struct {
 }
 
 var gateCases = []gateCase{
-	{id: gate.LosslessDrop, severity: Error, device: "leaf1", port: "Ethernet0", metric: drivers.GroupDrops, index: 3, n: 5, place: "leaf1 Ethernet0", says: "priority group 3 of lossless class rdma dropped 5 packets"},
-	{id: gate.LosslessDrop, severity: Error, device: "leaf1", port: "Ethernet240", metric: drivers.QueueDrops, index: 3, n: 5, place: "leaf1 Ethernet240", says: "queue 3 of lossless class rdma dropped 5 packets"},
-	{id: gate.LosslessDrop, severity: Warning, device: "gpu1", port: "eth0", metric: drivers.Discards, n: 5, place: "gpu1 eth0", says: "no buffer for 5 packets"},
-	{id: gate.Watchdog, severity: Error, device: "leaf1", port: "Ethernet0", metric: drivers.StormsDetected, index: 3, n: 1, place: "leaf1 Ethernet0", says: "queue 3 stuck once"},
-	{id: gate.NICStall, severity: Error, device: "gpu1", port: "eth0", metric: drivers.StallErrors, n: 1, place: "gpu1 eth0", says: "aborted its pause"},
-	{id: gate.LinkPause, severity: Error, device: "leaf1", port: "Ethernet0", metric: drivers.LinkPauseRx, n: 1, place: "leaf1 Ethernet0", says: "802.3x"},
-	{id: gate.WrongPriority, severity: Error, device: "spine1", port: "Ethernet0", metric: drivers.PFCTx, index: 5, n: 2, place: "spine1 Ethernet0", says: "sent 2 frames that pause priority 5"},
-	{id: gate.PauseBefore, severity: Warning, device: "spine1", port: "Ethernet0", metric: drivers.PFCTx, index: 5, n: 2, always: true, place: "spine1 Ethernet0", says: "has sent pause on priority 5"},
-	{id: gate.PauseRatio, severity: Warning, device: "leaf1", port: "Ethernet240", metric: drivers.PauseRxTime, index: 3, n: 6e6, place: "leaf1 Ethernet240", says: "priority 3 was paused 2.0 % of the time"},
-	{id: gate.ECNBeforePFC, severity: Warning, device: "leaf1", port: "Ethernet240", metric: drivers.PFCTx, index: 3, n: 4, place: "leaf1", says: "sent 4 frames for class rdma but marked none of its packets"},
-	{id: gate.CNPLoop, severity: Error, device: "leaf1", port: "Ethernet0", metric: drivers.QueueMarked, index: 3, n: 5000, place: "", says: "no NIC sent a congestion notification"},
-	{id: gate.RDMAError, severity: Warning, device: "gpu1", port: "eth0", metric: drivers.AckTimeouts, n: 3, place: "gpu1 eth0", says: "timed out"},
-	{id: gate.HeadroomWatermark, severity: Warning, device: "leaf1", port: "Ethernet0", metric: drivers.HeadroomPeak, index: 3, n: 290000, place: "leaf1 Ethernet0", says: "filled to 290000 of 300000 B, nearly all"},
-	{id: gate.HeadroomWatermark, severity: Warning, device: "leaf1", edit: func(c *drivers.Counters) { c.Pools = map[string]uint64{"ingress_lossless_pool": 66000000} }, place: "leaf1", says: "ingress_lossless_pool was filled to"},
-	{id: gate.CounterReset, severity: Warning, device: "leaf1", edit: func(c *drivers.Counters) { c.Ports["Ethernet0"][drivers.QueuePackets.Of(0)] = 1 }, place: "leaf1 Ethernet0", says: "counters went back"},
-	{id: gate.WindowTooShort, severity: Warning, device: "leaf1", edit: func(c *drivers.Counters) {
+	{id: gate.LosslessDrop, severity: checks.Error, device: "leaf1", port: "Ethernet0", metric: drivers.GroupDrops, index: 3, n: 5, place: "leaf1 Ethernet0", says: "priority group 3 of lossless class rdma dropped 5 packets"},
+	{id: gate.LosslessDrop, severity: checks.Error, device: "leaf1", port: "Ethernet240", metric: drivers.QueueDrops, index: 3, n: 5, place: "leaf1 Ethernet240", says: "queue 3 of lossless class rdma dropped 5 packets"},
+	{id: gate.LosslessDrop, severity: checks.Warning, device: "gpu1", port: "eth0", metric: drivers.Discards, n: 5, place: "gpu1 eth0", says: "no buffer for 5 packets"},
+	{id: gate.Watchdog, severity: checks.Error, device: "leaf1", port: "Ethernet0", metric: drivers.StormsDetected, index: 3, n: 1, place: "leaf1 Ethernet0", says: "queue 3 stuck once"},
+	{id: gate.NICStall, severity: checks.Error, device: "gpu1", port: "eth0", metric: drivers.StallErrors, n: 1, place: "gpu1 eth0", says: "aborted its pause"},
+	{id: gate.LinkPause, severity: checks.Error, device: "leaf1", port: "Ethernet0", metric: drivers.LinkPauseRx, n: 1, place: "leaf1 Ethernet0", says: "802.3x"},
+	{id: gate.WrongPriority, severity: checks.Error, device: "spine1", port: "Ethernet0", metric: drivers.PFCTx, index: 5, n: 2, place: "spine1 Ethernet0", says: "sent 2 frames that pause priority 5"},
+	{id: gate.PauseBefore, severity: checks.Warning, device: "spine1", port: "Ethernet0", metric: drivers.PFCTx, index: 5, n: 2, always: true, place: "spine1 Ethernet0", says: "has sent pause on priority 5"},
+	{id: gate.PauseRatio, severity: checks.Warning, device: "leaf1", port: "Ethernet240", metric: drivers.PauseRxTime, index: 3, n: 6e6, place: "leaf1 Ethernet240", says: "priority 3 was paused 2.0 % of the time"},
+	{id: gate.ECNBeforePFC, severity: checks.Warning, device: "leaf1", port: "Ethernet240", metric: drivers.PFCTx, index: 3, n: 4, place: "leaf1", says: "sent 4 frames for class rdma but marked none of its packets"},
+	{id: gate.CNPLoop, severity: checks.Error, device: "leaf1", port: "Ethernet0", metric: drivers.QueueMarked, index: 3, n: 5000, place: "", says: "no NIC sent a congestion notification"},
+	{id: gate.RDMAError, severity: checks.Warning, device: "gpu1", port: "eth0", metric: drivers.AckTimeouts, n: 3, place: "gpu1 eth0", says: "timed out"},
+	{id: gate.HeadroomWatermark, severity: checks.Warning, device: "leaf1", port: "Ethernet0", metric: drivers.HeadroomPeak, index: 3, n: 290000, place: "leaf1 Ethernet0", says: "filled to 290000 of 300000 B, nearly all"},
+	{id: gate.HeadroomWatermark, severity: checks.Warning, device: "leaf1", edit: func(c *drivers.Counters) { c.Pools = map[string]uint64{"ingress_lossless_pool": 66000000} }, place: "leaf1", says: "ingress_lossless_pool was filled to"},
+	{id: gate.CounterReset, severity: checks.Warning, device: "leaf1", edit: func(c *drivers.Counters) { c.Ports["Ethernet0"][drivers.QueuePackets.Of(0)] = 1 }, place: "leaf1 Ethernet0", says: "counters went back"},
+	{id: gate.WindowTooShort, severity: checks.Warning, device: "leaf1", edit: func(c *drivers.Counters) {
 		c.Poll = map[drivers.Metric]time.Duration{drivers.GroupDrops: 3 * time.Minute}
 	}, place: "leaf1", says: "updates its counters only every 3m"},
-	{id: "ECN-16", severity: Info, device: "leaf1", edit: func(c *drivers.Counters) {
+	{id: "ECN-16", severity: checks.Info, device: "leaf1", edit: func(c *drivers.Counters) {
 		c.Off = map[drivers.Metric]string{drivers.QueueMarked: "wredqueue is off"}
 	}, place: "leaf1", says: "ECN marks are not counted: wredqueue is off"},
-	{id: gate.NotCounted, severity: Warning, device: "leaf1", edit: func(c *drivers.Counters) { delete(c.Ports, "Ethernet0") }, place: "leaf1 Ethernet0", says: "the port did not show its counters"},
-	{id: gate.PauseSource, severity: Warning, traced: true, device: "gpu1", port: "eth0", metric: drivers.PauseTxTime, index: 3, n: 60e6, place: "gpu1 eth0", says: "lead to gpu1/eth0, which paused leaf1 20 % of the time"},
-	{id: gate.Storm, severity: Error, traced: true, device: "gpu1", port: "eth0", metric: drivers.PauseTxTime, index: 3, n: 299e6, place: "gpu1 eth0", says: "lead to gpu1/eth0, which stormed"},
-	{id: gate.Deadlock, severity: Error, traced: true, paused: []string{"leaf1/Ethernet240", "spine1/Ethernet8", "leaf2/Ethernet248", "spine2/Ethernet0"}, place: "leaf1 Ethernet240", says: "go around in a cycle of 4 ports"},
-	{id: gate.EndsDisagree, severity: Warning, device: "gpu1", port: "eth0", metric: drivers.PFCTx, index: 3, n: 2000, place: "gpu1 eth0", says: "leaf1/Ethernet0 received only 0"},
-	{id: gate.RDMAElsewhere, severity: Warning, device: "gpu1", port: "eth0", metric: drivers.RDMATxBytes, n: 5e9, place: "gpu1 eth0", says: "sent 5GB of RDMA, but only 0B in the priority of rdma"},
-	{id: gate.Errors, severity: Warning, device: "leaf1", port: "Ethernet240", metric: drivers.ErrorsRx, n: 20, place: "leaf1 Ethernet240", says: "20 frames with errors"},
-	{id: gate.Straggler, severity: Warning, device: "gpu1", port: "eth0", metric: drivers.OutOfSequence, n: 2000, place: "gpu1 eth0", says: "2000 packets came out of sequence, against 0 at most on each of"},
-	{id: gate.NoTraffic, severity: Warning, idle: true, says: "lossless class rdma carried no packets"},
+	{id: gate.NotCounted, severity: checks.Warning, device: "leaf1", edit: func(c *drivers.Counters) { delete(c.Ports, "Ethernet0") }, place: "leaf1 Ethernet0", says: "the port did not show its counters"},
+	{id: gate.PauseSource, severity: checks.Warning, traced: true, device: "gpu1", port: "eth0", metric: drivers.PauseTxTime, index: 3, n: 60e6, place: "gpu1 eth0", says: "lead to gpu1/eth0, which paused leaf1 20 % of the time"},
+	{id: gate.Storm, severity: checks.Error, traced: true, device: "gpu1", port: "eth0", metric: drivers.PauseTxTime, index: 3, n: 299e6, place: "gpu1 eth0", says: "lead to gpu1/eth0, which stormed"},
+	{id: gate.Deadlock, severity: checks.Error, traced: true, paused: []string{"leaf1/Ethernet240", "spine1/Ethernet8", "leaf2/Ethernet248", "spine2/Ethernet0"}, place: "leaf1 Ethernet240", says: "go around in a cycle of 4 ports"},
+	{id: gate.EndsDisagree, severity: checks.Warning, device: "gpu1", port: "eth0", metric: drivers.PFCTx, index: 3, n: 2000, place: "gpu1 eth0", says: "leaf1/Ethernet0 received only 0"},
+	{id: gate.RDMAElsewhere, severity: checks.Warning, device: "gpu1", port: "eth0", metric: drivers.RDMATxBytes, n: 5e9, place: "gpu1 eth0", says: "sent 5GB of RDMA, but only 0B in the priority of rdma"},
+	{id: gate.Errors, severity: checks.Warning, device: "leaf1", port: "Ethernet240", metric: drivers.ErrorsRx, n: 20, place: "leaf1 Ethernet240", says: "20 frames with errors"},
+	{id: gate.Straggler, severity: checks.Warning, device: "gpu1", port: "eth0", metric: drivers.OutOfSequence, n: 2000, place: "gpu1 eth0", says: "2000 packets came out of sequence, against 0 at most on each of"},
+	{id: gate.NoTraffic, severity: checks.Warning, idle: true, says: "lossless class rdma carried no packets"},
 }
 
 // gateFindings returns the findings for the base fabric, changed by a case if c is not nil.
-func gateFindings(t *testing.T, c *gateCase) []Finding {
+func gateFindings(t *testing.T, c *gateCase) []checks.Finding {
 	t.Helper()
 	comp := compile(t, closBase)
 	f := comp.Fabric()
@@ -152,14 +153,14 @@ func TestGateChecks(t *testing.T) {
 				t.Errorf("%s %s at %q: %s; fix %q, intent %q", f.Severity, f.ID, f.Place(), f.What, f.Fix, f.Where)
 			}
 			check := Lookup(f.ID)
-			if check == nil || !slices.ContainsFunc(check.Rules, func(r Rule) bool { return r.Severity == f.Severity }) {
+			if check == nil || !slices.ContainsFunc(check.Rules, func(r checks.Rule) bool { return r.Severity == f.Severity }) {
 				t.Errorf("%s has no severity %s", f.ID, f.Severity)
 			}
 			open := slices.Contains([]string{gate.CounterReset, gate.WindowTooShort, gate.NotCounted, gate.NoTraffic}, f.ID)
 			if (Inconclusive(fs) != nil) != open {
 				t.Errorf("%s is open: %v", f.ID, !open)
 			}
-			fs[0].Suppressed = &Suppressed{Reason: "known"}
+			fs[0].Suppressed = &checks.Suppressed{Reason: "known"}
 			if Inconclusive(fs) != nil {
 				t.Error("what is accepted is open")
 			}

@@ -9,136 +9,137 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
-var headroomChecks = []Check{
+var headroomChecks = []checks.Check{
 	{
 		ID: "BUF-01", Title: "headroom is too small for the cable",
-		Rules: []Rule{{Error, "below what is in flight in the cable"}, {Warning, "below the model of the standard"}, {Info, "where the platform ships no more, or the headroom is not known"}},
-		Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "below what is in flight in the cable"}, {Severity: checks.Warning, When: "below the model of the standard"}, {Severity: checks.Info, When: "where the platform ships no more, or the headroom is not known"}},
+		Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:     "bytes that arrive after the pause was sent are dropped",
 		Fix:     "use a shorter cable, or raise xoff",
 		Sources: []string{srcPauseQuanta, srcHeadroomTables},
-		device:  headroomOfPorts, plans: true,
+		Switch:  headroomOfPorts, Plans: true,
 	},
 	{
 		ID: "BUF-02", Title: "the switch is configured for a shorter cable than the intent states",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:    "its headroom is sized for the shorter cable",
 		Fix:    "apply the intent",
-		device: observed(eachPort(shorterCable)),
+		Switch: checks.OnlyObserved(checks.EachPort(shorterCable)),
 	},
 	{
 		ID: "BUF-03", Title: "the platform has no headroom row for the speed and cable, or no lossless pool",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:     "the switch logs an error and creates no lossless priority group",
 		Fix:     "use a cable that the platform has a row for, or add the row",
 		Sources: []string{"sonic-swss cfgmgr/buffermgr.cpp"},
-		needs:   buffersKnown, device: headroomRowMissing,
+		Needs:   checks.BuffersKnown, Switch: headroomRowMissing,
 	},
 	{
 		ID: "BUF-06", Title: "the platform's headroom table is not plausible for a port",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:     "a longer cable or a higher speed has less headroom than a shorter or lower one",
 		Fix:     "ask the vendor, or correct the row of its headroom table",
 		Sources: []string{srcHeadroomTables},
-		needs:   rowsKnown, device: plausibleRows,
+		Needs:   checks.RowsKnown, Switch: plausibleRows,
 	},
 	{
 		ID: "BUF-12", Title: "members of an aggregate or a breakout have different headroom",
 		FoldedIn: []string{"PRT-02"},
-		Rules:    always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules:    checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why: "the weakest one loses packets", Fix: "apply the intent",
 		Absent: "PRT-02 compares members in everything, headroom included",
 	},
 	{
 		ID: "BUF-16", Title: "the peer of a port stops sending later than the standard allows",
-		Rules: []Rule{{Warning, "where the intent states how late"}, {Info, "where nobody does, and no standard has a time for the speed"}}, Scope: ScopeLink, Reads: ReadsIntent,
+		Rules: []checks.Rule{{Severity: checks.Warning, When: "where the intent states how late"}, {Severity: checks.Info, When: "where nobody does, and no standard has a time for the speed"}}, Scope: checks.ScopeLink, Reads: checks.ReadsIntent,
 		Why:     "headroom tables and formulas assume the standard",
 		Fix:     "raise xoff for this peer; BUF-01 says by how much",
 		Sources: []string{srcPauseQuanta, "sonic-buildimage pull 11901"},
-		device:  slowPeers,
+		Switch:  slowPeers,
 	},
 	{
 		ID: "BUF-17", Title: "the traffic of the intent needs more headroom than the switch's template assumes",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:     "smaller packets fill more cells",
 		Fix:     "set the traffic pattern to the real packet sizes{how}",
 		Sources: []string{"sonic-buildimage files/build_templates/buffers_config.j2"},
-		needs:   buffersKnown, device: trafficPattern, plans: true,
+		Needs:   checks.BuffersKnown, Switch: trafficPattern, Plans: true,
 	},
 }
 
 // headroomRowMissing finds lossless ports whose headroom the switch cannot look up. It skips
 // ports that have all their groups nevertheless: the table of their switch differs from the
 // catalogue's.
-func headroomRowMissing(r *deviceRun) {
-	if m := r.d.Model; r.source == Intended && m != nil && m.Template != "" && len(losslessPorts(r)) > 0 {
+func headroomRowMissing(r *checks.Switch) {
+	if m := r.Device.Model; r.Source == checks.Intended && m != nil && m.Template != "" && len(checks.LosslessPorts(r)) > 0 {
 		if _, ok := m.Pool(catalog.IngressPool); !ok {
-			r.found(Finding{Severity: Error, Where: r.d.Switch.Model.From.String(),
+			r.Found(checks.Finding{Severity: checks.Error, Where: r.Device.Switch.Model.From.String(),
 				What: fmt.Sprintf("the buffer template of %s has no %s, so the switch makes no lossless priority group", m.Name, catalog.IngressPool),
 				Fix:  "make the classes lossy; or give the switch a buffer template with a lossless pool, and accept BUF-03"}, "")
 			return
 		}
 	}
-	if l := rowsKnown(r); l != nil {
-		r.addLack(*l, true)
+	if l := checks.RowsKnown(r); l != nil {
+		r.AddLack(*l, true)
 		return
 	}
-	m := r.memory
-	for _, p := range losslessPorts(r) {
-		q := r.cfg.Ports[p.Name]
+	m := r.Memory
+	for _, p := range checks.LosslessPorts(r) {
+		q := r.Config.Ports[p.Name]
 		fields := []qos.Attr{qos.KindCable.Attr()}
-		if r.source != Intended {
-			if r.cfg.Platform.DynamicBuffers || r.lossless(p.Settings)&q.PFC.Or(0) == 0 || hasGroups(r, p, q) {
+		if r.Source != checks.Intended {
+			if r.Config.Platform.DynamicBuffers || r.Lossless(p.Settings)&q.PFC.Or(0) == 0 || hasGroups(r, p, q) {
 				continue
 			}
-			for _, prio := range r.lossless(p.Settings).List() {
+			for _, prio := range r.Lossless(p.Settings).List() {
 				fields = append(fields, groupFields(prio)...)
 			}
-		} else if r.d.Desired.Platform.DynamicBuffers {
+		} else if r.Device.Desired.Platform.DynamicBuffers {
 			continue
 		}
 		_, own, ok := m.Row(p)
 		switch {
-		case r.source != Intended && (q.Cable.Set && q.Cable.V == 0 || !q.Cable.Set && r.looksUpHeadroom()):
+		case r.Source != checks.Intended && (q.Cable.Set && q.Cable.V == 0 || !q.Cable.Set && looksUpHeadroom(r)):
 			what := "the switch has no cable length for the port"
 			if q.Cable.Set {
 				what = "the switch has a cable length of 0m for the port"
 			}
-			r.found(Finding{Severity: Error, What: what + ", and makes no lossless priority group without one", Fix: applyIntent}, p.Name, fields...)
+			r.Found(checks.Finding{Severity: checks.Error, What: what + ", and makes no lossless priority group without one", Fix: checks.ApplyIntent}, p.Name, fields...)
 			continue
-		case ok || !own && (r.d.Model == nil || len(r.d.Model.Headroom) == 0):
+		case ok || !own && (r.Device.Model == nil || len(r.Device.Model.Headroom) == 0):
 			continue
 		}
-		speed, cable, whose, rows := p.Speed.V, p.Cable.V, "the switch", headroom.Cables(r.cfg.Hardware.Rows, p.Speed.V)
-		if r.source != Intended {
+		speed, cable, whose, rows := p.Speed.V, p.Cable.V, "the switch", headroom.Cables(r.Config.Hardware.Rows, p.Speed.V)
+		if r.Source != checks.Intended {
 			speed, cable = q.Speed.Or(speed), q.Cable.Or(cable)
-			rows = headroom.Cables(r.cfg.Hardware.Rows, speed)
+			rows = headroom.Cables(r.Config.Hardware.Rows, speed)
 		}
 		if !own {
-			whose, rows = r.d.Model.Name, r.d.Model.Cables(speed)
+			whose, rows = r.Device.Model.Name, r.Device.Model.Cables(speed)
 		}
 		fix := fmt.Sprintf("%s has no rows for %s; state bufferModel: dynamic where the switch computes headroom, or add a row to its headroom table", whose, speed)
 		if len(rows) > 0 {
 			fix = fmt.Sprintf("%s has rows for %s of %v; the longest cable it can carry lossless is %s", whose, speed, rows, rows[len(rows)-1])
 		}
-		f := Finding{Severity: Error, Where: p.Cable.From.String(), Fix: fix, What: fmt.Sprintf("no headroom row of %s for %s and %s", whose, speed, cable)}
-		if r.source == Intended {
-			r.found(f, p.Name)
+		f := checks.Finding{Severity: checks.Error, Where: p.Cable.From.String(), Fix: fix, What: fmt.Sprintf("no headroom row of %s for %s and %s", whose, speed, cable)}
+		if r.Source == checks.Intended {
+			r.Found(f, p.Name)
 			continue
 		}
-		if _, drifted := r.differs(p.Name, qos.KindCable.Attr()); drifted {
-			f.Fix = applyIntent
+		if _, drifted := r.Differs(p.Name, qos.KindCable.Attr()); drifted {
+			f.Fix = checks.ApplyIntent
 		}
-		r.found(f, p.Name, fields...)
+		r.Found(f, p.Name, fields...)
 	}
 }
 
 // looksUpHeadroom reports whether the switch looks up headroom by cable length, as any of its ports
 // does by the intent.
-func (r *deviceRun) looksUpHeadroom() bool {
-	for _, q := range r.d.Desired.Ports {
+func looksUpHeadroom(r *checks.Switch) bool {
+	for _, q := range r.Device.Desired.Ports {
 		for g := range q.Groups {
 			if q.Groups[g].DerivedFrom.Set {
 				return true
@@ -149,59 +150,59 @@ func (r *deviceRun) looksUpHeadroom() bool {
 }
 
 // hasGroups reports whether every lossless priority that a port pauses has its priority group.
-func hasGroups(r *deviceRun, p *intent.Port, q *qos.Port) bool {
-	set := r.lossless(p.Settings) & q.PFC.Or(0)
-	return withGroup(r.cfg.ClassifiedBy(p.Name), q, set) == set
+func hasGroups(r *checks.Switch, p *intent.Port, q *qos.Port) bool {
+	set := r.Lossless(p.Settings) & q.PFC.Or(0)
+	return withGroup(r.Config.ClassifiedBy(p.Name), q, set) == set
 }
 
-func headroomOfPorts(r *deviceRun) {
-	if r.source != Intended {
+func headroomOfPorts(r *checks.Switch) {
+	if r.Source != checks.Intended {
 		headroomInUse(r)
 		return
 	}
-	for _, p := range losslessPorts(r) {
-		h := r.memory.Headroom(p)
+	for _, p := range checks.LosslessPorts(r) {
+		h := r.Memory.Headroom(p)
 		xoff, ok := h.XOFF()
-		if r.d.Model == nil || h.Unpublished || r.d.Desired.Platform.DynamicBuffers && !r.knowsHeadroomLimit(p) {
-			r.tooLong(p, h.Floor)
+		if r.Device.Model == nil || h.Unpublished || r.Device.Desired.Platform.DynamicBuffers && !knowsHeadroomLimit(r, p) {
+			tooLong(r, p, h.Floor)
 		}
-		if l := rowsKnown(r); l != nil {
-			r.addLack(*l, true)
+		if l := checks.RowsKnown(r); l != nil {
+			r.AddLack(*l, true)
 		}
 		if !ok {
 			continue // CAT-01 or BUF-03
 		}
-		what, fix := fmt.Sprintf("xoff %d B, which %s computes,", xoff, r.d.Switch.OS), "use a shorter cable"
+		what, fix := fmt.Sprintf("xoff %d B, which %s computes,", xoff, r.Device.Switch.OS), "use a shorter cable"
 		more := "configure a profile with more xoff for the group"
 		if h.Row != nil {
-			what = fmt.Sprintf("xoff %d B of the %s row for %s", xoff, r.d.Model.Name, h.Row.Cable)
+			what = fmt.Sprintf("xoff %d B of the %s row for %s", xoff, r.Device.Model.Name, h.Row.Cable)
 			fix = "use a shorter cable, or raise the row of the headroom table"
 			more = "raise the row"
 		}
 		switch {
 		case xoff < h.Floor:
-			r.found(Finding{Severity: Error, Where: p.Cable.From.String(), Fix: fix,
+			r.Found(checks.Finding{Severity: checks.Error, Where: p.Cable.From.String(), Fix: fix,
 				What: fmt.Sprintf("%s is below the floor of %d B: the round trip in %s of cable and two frames of %d B", what, h.Floor, p.Cable.V, p.Settings.MTU.RDMA.V+intent.RDMAOverhead)}, p.Name)
-		case h.Reference != nil && xoff < h.Reference.XOFF && !r.onlySmallPackets(p, h):
-			r.lessThanModel(p, xoff, what+" is ", "check the response time of the peer, or "+more)
+		case h.Reference != nil && xoff < h.Reference.XOFF && !onlySmallPackets(r, p, h):
+			lessThanModel(r, p, xoff, what+" is ", "check the response time of the peer, or "+more)
 		}
 	}
 }
 
 // knowsHeadroomLimit reports whether the switch's limit of headroom for a port is known. Without
 // a limit it may compute more than it has.
-func (r *deviceRun) knowsHeadroomLimit(p *intent.Port) bool {
-	a, err := r.memory.Admission(p)
+func knowsHeadroomLimit(r *checks.Switch, p *intent.Port) bool {
+	a, err := r.Memory.Admission(p)
 	return err == nil && a.MaxShared > 0
 }
 
 // tooLong finds a cable whose floor is above the headroom that any group can have, for groups
 // whose headroom is not known. It reports whether it found one.
-func (r *deviceRun) tooLong(p *intent.Port, floor int64) bool {
+func tooLong(r *checks.Switch, p *intent.Port, floor int64) bool {
 	if floor <= headroom.MostOnChip {
 		return false
 	}
-	r.found(Finding{Severity: Error, Where: p.Cable.From.String(),
+	r.Found(checks.Finding{Severity: checks.Error, Where: p.Cable.From.String(),
 		What: fmt.Sprintf("the round trip in %s of cable at %s and two frames of %d B are %d B, and no switch without external packet memory is known to reserve more than %d B for a lossless priority group",
 			p.Cable.V, p.Speed.V, p.Settings.MTU.RDMA.V+intent.RDMAOverhead, floor, headroom.MostOnChip),
 		Fix: "make the classes of the link lossy, or use a shorter cable; where the switch has external packet memory, set its headroom for the cable and accept BUF-01 on the port"}, p.Name)
@@ -210,39 +211,39 @@ func (r *deviceRun) tooLong(p *intent.Port, floor int64) bool {
 
 // lessThanModel reports headroom that is above the floor but below the model that the intent
 // selects.
-func (r *deviceRun) lessThanModel(p *intent.Port, xoff int64, what, fix string, attrs ...qos.Attr) {
-	f := Finding{Severity: Warning, Where: p.Cable.From.String(), Fix: fix, What: what + r.belowModel(p, xoff, r.memory.Headroom(p).Reference)}
-	if r.shippedHeadroom(p, xoff) {
-		f.Severity = Info
+func lessThanModel(r *checks.Switch, p *intent.Port, xoff int64, what, fix string, attrs ...qos.Attr) {
+	f := checks.Finding{Severity: checks.Warning, Where: p.Cable.From.String(), Fix: fix, What: what + belowModel(r, p, xoff, r.Memory.Headroom(p).Reference)}
+	if shippedHeadroom(r, p, xoff) {
+		f.Severity = checks.Info
 		f.What += "; the platform ships no more for the cable"
 	}
-	r.found(f, p.Name, attrs...)
+	r.Found(f, p.Name, attrs...)
 }
 
 // shippedHeadroom reports whether headroom is at least the vendor's for the speed and cable of
 // a port, if the intent asks for no more than the standard. The vendor's value is from the
 // catalogue, or from the switch's own table if the catalogue has none for the model.
-func (r *deviceRun) shippedHeadroom(p *intent.Port, xoff int64) bool {
+func shippedHeadroom(r *checks.Switch, p *intent.Port, xoff int64) bool {
 	b := p.Settings.Buffers
-	if r.memory.HeadroomInput(p).PeerBytes > 0 || !b.MinLosslessPacket.IsDefault() || !b.Headroom.IsDefault() {
+	if r.Memory.HeadroomInput(p).PeerBytes > 0 || !b.MinLosslessPacket.IsDefault() || !b.Headroom.IsDefault() {
 		return false
 	}
-	m := r.d.Memory(nil)
-	if r.d.Model == nil || len(r.d.Model.Headroom) == 0 {
-		m = r.memory
+	m := r.Device.Memory(nil)
+	if r.Device.Model == nil || len(r.Device.Model.Headroom) == 0 {
+		m = r.Memory
 	}
 	row, _, ok := m.Row(p)
 	return ok && row.Speed == p.Speed.V && row.Cable >= p.Cable.V && xoff >= row.XOFF
 }
 
 // belowModel describes how far an xoff is below a model, and when it would still be enough.
-func (r *deviceRun) belowModel(p *intent.Port, xoff int64, model *headroom.Result) string {
+func belowModel(r *checks.Switch, p *intent.Port, xoff int64, model *headroom.Result) string {
 	by := fmt.Sprintf("%d B below the %s model (%d B)", model.XOFF-xoff, model.Model, model.XOFF)
-	if full, _, ok := r.smallPackets(p); ok && model.Model == headroom.ModelIEEE && full.XOFF <= xoff {
+	if full, _, ok := smallPackets(r, p); ok && model.Model == headroom.ModelIEEE && full.XOFF <= xoff {
 		return fmt.Sprintf("%s: packets of %s take more cells than it has", by, p.Settings.Buffers.MinLosslessPacket.V)
 	}
 	than := "the standard asks"
-	if r.memory.HeadroomInput(p).PeerBytes > 0 && model.Model == headroom.ModelIEEE {
+	if r.Memory.HeadroomInput(p).PeerBytes > 0 && model.Model == headroom.ModelIEEE {
 		than = "its pauseResponse in the intent"
 	}
 	return fmt.Sprintf("%s: it is enough only if the peer stops sending faster than %s", by, than)
@@ -255,19 +256,19 @@ const largestCell = 512
 // headroomBelowFloor finds a lossless port whose switch configures less headroom than the floor
 // of the cable. No public source says whether the limit is per port or per group; a group cannot
 // have more in either case.
-func (r *deviceRun) headroomBelowFloor(p *intent.Port, q *qos.Port) {
-	if r.lossless(p.Settings)&q.PFC.Or(0) == 0 {
+func headroomBelowFloor(r *checks.Switch, p *intent.Port, q *qos.Port) {
+	if r.Lossless(p.Settings)&q.PFC.Or(0) == 0 {
 		return
 	}
 	frame := p.Settings.MTU.RDMA.V + intent.RDMAOverhead
 	floor := headroom.Floor(p.Speed.V, p.Cable.V, frame)
-	for _, l := range r.cfg.HeadroomLimits {
+	for _, l := range r.Config.HeadroomLimits {
 		most, of := l.N, ""
 		if l.Cells {
 			most, of = l.N*largestCell, fmt.Sprintf(", if its cells have %d B", largestCell)
 		}
 		if most < floor {
-			r.found(Finding{Severity: Warning, Fix: "raise the headroom, or remove the line",
+			r.Found(checks.Finding{Severity: checks.Warning, Fix: "raise the headroom, or remove the line",
 				What: fmt.Sprintf("%q leaves a lossless group at most %d B of headroom%s, below the floor of %d B: the round trip in %s of cable and two frames of %d B", term.CleanLine(l.What), most, of, floor, p.Cable.V, frame)},
 				p.Name)
 		}
@@ -276,12 +277,12 @@ func (r *deviceRun) headroomBelowFloor(p *intent.Port, q *qos.Port) {
 
 // headroomInUse compares the headroom of the switch with the need of the cable: the table of
 // the switch may differ from the catalogue's.
-func headroomInUse(r *deviceRun) {
+func headroomInUse(r *checks.Switch) {
 	var notMade []string
-	if !r.anyHeadroom() {
-		notMade = []string{r.check.ID}
+	if !anyHeadroom(r) {
+		notMade = []string{r.Check.ID}
 	}
-	for p, q := range r.ports() {
+	for p, q := range r.Ports() {
 		if p.Speed.V == 0 || p.Cable.V == 0 {
 			continue
 		}
@@ -290,10 +291,10 @@ func headroomInUse(r *deviceRun) {
 			at.Speed.V = q.Speed.V
 			p = &at
 		}
-		if r.source == Running && r.lossless(p.Settings)&q.PFC.Or(0) != 0 && !showsHeadroom(q) {
-			r.headroomNotShown(p, notMade)
+		if r.Source == checks.Running && r.Lossless(p.Settings)&q.PFC.Or(0) != 0 && !showsHeadroom(q) {
+			headroomNotShown(r, p, notMade)
 		}
-		r.headroomBelowFloor(p, q)
+		headroomBelowFloor(r, p, q)
 		for g := range q.Groups {
 			h := q.Groups[g].Headroom
 			if !q.Groups[g].Lossless.V || !h.Set {
@@ -302,18 +303,18 @@ func headroomInUse(r *deviceRun) {
 			frame := p.Settings.MTU.RDMA.V + intent.RDMAOverhead
 			what := fmt.Sprintf("priority group %d has xoff %d B", g, h.V.XOFF)
 			if floor := headroom.Floor(p.Speed.V, p.Cable.V, frame); h.V.XOFF < floor {
-				r.found(Finding{Severity: Error,
+				r.Found(checks.Finding{Severity: checks.Error,
 					What: fmt.Sprintf("%s, below the floor of %d B: the round trip in %s of cable and two frames of %d B", what, floor, p.Cable.V, frame)},
 					p.Name, qos.KindHeadroom.At(g))
 				continue
 			}
-			want := r.memory.Headroom(p)
+			want := r.Memory.Headroom(p)
 			intended, ok := want.XOFF()
-			if r.source == Saved && ok && intended == h.V.XOFF {
+			if r.Source == checks.Saved && ok && intended == h.V.XOFF {
 				continue // the checks of the intent cover a value as intended
 			}
 			if want.Reference != nil && h.V.XOFF < want.Reference.XOFF {
-				r.lessThanModel(p, h.V.XOFF, what+", ", "check the response time of the peer, or raise xoff", qos.KindHeadroom.At(g))
+				lessThanModel(r, p, h.V.XOFF, what+", ", "check the response time of the peer, or raise xoff", qos.KindHeadroom.At(g))
 			}
 		}
 	}
@@ -321,32 +322,32 @@ func headroomInUse(r *deviceRun) {
 
 // headroomNotShown checks headroom that a switch does not show by the catalogue. If the
 // catalogue does not know it either, the finding is inconclusive.
-func (r *deviceRun) headroomNotShown(p *intent.Port, notMade []string) {
-	h := r.memory.Headroom(p)
+func headroomNotShown(r *checks.Switch, p *intent.Port, notMade []string) {
+	h := r.Memory.Headroom(p)
 	xoff, ok := h.XOFF()
 	switch {
 	case ok && xoff >= h.Floor:
-		if h.Computed != nil && !r.knowsHeadroomLimit(p) {
-			r.tooLong(p, h.Floor)
+		if h.Computed != nil && !knowsHeadroomLimit(r, p) {
+			tooLong(r, p, h.Floor)
 		}
 	case ok:
-		r.found(Finding{Severity: Error, Where: p.Cable.From.String(),
-			What: fmt.Sprintf("xoff %d B, which %s has by the catalogue, is below the floor of %d B: the round trip in %s of cable and two frames of %d B", xoff, r.d.Model.Name, h.Floor, p.Cable.V, p.Settings.MTU.RDMA.V+intent.RDMAOverhead)}, p.Name)
-	case r.tooLong(p, h.Floor):
+		r.Found(checks.Finding{Severity: checks.Error, Where: p.Cable.From.String(),
+			What: fmt.Sprintf("xoff %d B, which %s has by the catalogue, is below the floor of %d B: the round trip in %s of cable and two frames of %d B", xoff, r.Device.Model.Name, h.Floor, p.Cable.V, p.Settings.MTU.RDMA.V+intent.RDMAOverhead)}, p.Name)
+	case tooLong(r, p, h.Floor):
 	default:
-		r.found(Finding{Severity: Info, What: "the switch does not show the headroom of lossless priority groups", Unchecked: "headroom", Because: "the switch does not show it", NotMade: notMade,
+		r.Found(checks.Finding{Severity: checks.Info, What: "the switch does not show the headroom of lossless priority groups", Unchecked: "headroom", Because: "the switch does not show it", NotMade: notMade,
 			Fix: "compare it on the switch with what 'roce-fabric explain SWITCH PORT' says that the cable needs"}, p.Name)
 	}
 }
 
 // anyHeadroom reports whether the headroom of any lossless port is known, from the switch or
 // from the catalogue.
-func (r *deviceRun) anyHeadroom() bool {
-	for p, q := range r.ports() {
+func anyHeadroom(r *checks.Switch) bool {
+	for p, q := range r.Ports() {
 		if p.Speed.V == 0 || p.Cable.V == 0 {
 			continue
 		}
-		if _, ok := r.memory.Headroom(p).XOFF(); ok || showsHeadroom(q) {
+		if _, ok := r.Memory.Headroom(p).XOFF(); ok || showsHeadroom(q) {
 			return true
 		}
 	}
@@ -364,9 +365,9 @@ func showsHeadroom(q *qos.Port) bool {
 
 // slowPeers finds peers that stop later than the standard allows, and speeds for which neither
 // the standard nor the intent states the time.
-func slowPeers(r *deviceRun) {
-	for _, p := range losslessPorts(r) {
-		in := r.memory.HeadroomInput(p)
+func slowPeers(r *checks.Switch) {
+	for _, p := range checks.LosslessPorts(r) {
+		in := r.Memory.HeadroomInput(p)
 		standard, ok := headroom.ResponseBytes(p.Speed.V)
 		peer, linked := p.Peer()
 		who := "the host"
@@ -375,10 +376,10 @@ func slowPeers(r *deviceRun) {
 		}
 		switch {
 		case !ok && in.PeerBytes == 0 && linked:
-			r.foundTowards(peer, Finding{Severity: Info, Where: p.Link.Pos.String(), Unchecked: "response of peers to a pause", Fix: "state its buffers.pauseResponse, or pauseResponse of the host, by its data sheet",
+			r.FoundTowards(peer, checks.Finding{Severity: checks.Info, Where: p.Link.Pos.String(), Unchecked: "response of peers to a pause", Fix: "state its buffers.pauseResponse, or pauseResponse of the host, by its data sheet",
 				What: fmt.Sprintf("no standard says how soon a peer obeys a pause at %s, and the intent does not say it of %s", p.Speed.V, who)}, p.Name)
 		case ok && linked && in.PeerBytes > standard:
-			r.foundTowards(peer, Finding{Severity: Warning, Where: p.Link.Pos.String(),
+			r.FoundTowards(peer, checks.Finding{Severity: checks.Warning, Where: p.Link.Pos.String(),
 				What: fmt.Sprintf("%s sends up to %d B after a pause at %s, the standard allows %d B", who, in.PeerBytes, p.Speed.V, standard)}, p.Name)
 		}
 	}
@@ -386,19 +387,19 @@ func slowPeers(r *deviceRun) {
 
 // onlySmallPackets reports whether computed headroom falls short of the standard only because
 // of the small packets that the intent states.
-func (r *deviceRun) onlySmallPackets(p *intent.Port, h render.PortHeadroom) bool {
-	full, small, ok := r.smallPackets(p)
+func onlySmallPackets(r *checks.Switch, p *intent.Port, h render.PortHeadroom) bool {
+	full, small, ok := smallPackets(r, p)
 	return ok && h.Computed != nil && full.XOFF <= h.Computed.XOFF && small.XOFF > h.Computed.XOFF
 }
 
 // smallPackets returns the headroom that the standard requires, without and with the unused
 // parts of cells that packets of the stated size cause. ok is false if the intent states no
 // size.
-func (r *deviceRun) smallPackets(p *intent.Port) (full, small headroom.Result, ok bool) {
+func smallPackets(r *checks.Switch, p *intent.Port) (full, small headroom.Result, ok bool) {
 	if p.Settings.Buffers.MinLosslessPacket.IsDefault() {
 		return full, small, false
 	}
-	in := r.memory.HeadroomInput(p)
+	in := r.Memory.HeadroomInput(p)
 	small, err := headroom.IEEE(in)
 	if err != nil {
 		return full, small, false
@@ -410,35 +411,35 @@ func (r *deviceRun) smallPackets(p *intent.Port) (full, small headroom.Result, o
 
 // lighterPattern finds ports whose headroom the switch computes for a smaller share of small
 // packets than in SONiC's template.
-func (r *deviceRun) lighterPattern(m qos.HeadroomModel) {
-	for _, p := range losslessPorts(r) {
-		have, want := r.memory.Headroom(p).Computed, r.d.Headroom(p).Computed
+func lighterPattern(r *checks.Switch, m qos.HeadroomModel) {
+	for _, p := range checks.LosslessPorts(r) {
+		have, want := r.Memory.Headroom(p).Computed, r.Device.Headroom(p).Computed
 		if have == nil || want == nil || have.XOFF >= want.XOFF {
 			continue
 		}
-		r.found(Finding{Severity: Warning, Fix: fmt.Sprintf("set the share of small packets to %d %%, as the platform's template has it%s", render.DefaultSmallPackets, intent.Fix("BUF-17", "{how}")),
+		r.Found(checks.Finding{Severity: checks.Warning, Fix: fmt.Sprintf("set the share of small packets to %d %%, as the platform's template has it%s", render.DefaultSmallPackets, intent.Fix("BUF-17", "{how}")),
 			What: fmt.Sprintf("the switch computes headroom for %d %% small packets: xoff %d B, not %d B for the template's %d %%", m.SmallPacketPercent, have.XOFF, want.XOFF, render.DefaultSmallPackets)}, p.Name)
 	}
 }
 
-func trafficPattern(r *deviceRun) {
-	if !r.d.Desired.Platform.DynamicBuffers {
+func trafficPattern(r *checks.Switch) {
+	if !r.Device.Desired.Platform.DynamicBuffers {
 		return
 	}
 	small := render.DefaultSmallPackets
-	if m := r.cfg.HeadroomModel; r.source != Intended && m.V.LosslessMTU > 0 {
+	if m := r.Config.HeadroomModel; r.Source != checks.Intended && m.V.LosslessMTU > 0 {
 		if small = m.V.SmallPacketPercent; small < render.DefaultSmallPackets {
-			r.lighterPattern(m.V)
+			lighterPattern(r, m.V)
 		}
 	}
-	for _, p := range losslessPorts(r) {
-		h := r.memory.Headroom(p)
-		if !r.onlySmallPackets(p, h) {
+	for _, p := range checks.LosslessPorts(r) {
+		h := r.Memory.Headroom(p)
+		if !onlySmallPackets(r, p, h) {
 			continue
 		}
-		_, need, _ := r.smallPackets(p)
+		_, need, _ := smallPackets(r, p)
 		size := p.Settings.Buffers.MinLosslessPacket
-		r.found(Finding{Severity: Warning, Where: size.From.String(),
+		r.Found(checks.Finding{Severity: checks.Warning, Where: size.From.String(),
 			What: fmt.Sprintf("packets of %s need xoff %d B by the %s model, the template's pattern of %d %% small ones gives %d B", size.V, need.XOFF, need.Model, small, h.Computed.XOFF)}, p.Name)
 	}
 }

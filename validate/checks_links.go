@@ -8,117 +8,109 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/term"
-	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // cablingChecks are the checks of what is connected to a port.
-var cablingChecks = []Check{
+var cablingChecks = []checks.Check{
 	{
 		ID: "TOP-07", Title: "a port is cabled to a different neighbour than the intent says",
 		// Made by Run.cabling and Cabling.
-		Rules: []Rule{{Error, "for a device of the fabric or another port of it"}, {Warning, "for a link, a neighbour or a NIC that only one side knows"}}, Scope: ScopeLink, Reads: ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "for a device of the fabric or another port of it"}, {Severity: checks.Warning, When: "for a link, a neighbour or a NIC that only one side knows"}}, Scope: checks.ScopeLink, Reads: checks.ReadsRunning,
 		Why: "checks that compare both ends of a link compare the wrong ports",
 		Fix: "move the cable, or correct the link in the intent",
 	},
 	{
 		ID: "TOP-10", Title: "LLDP shows no neighbour at a link between switches",
-		Rules: []Rule{{Warning, "where other ports of the switch have one"}, {Info, "where no port has one"}}, Scope: ScopeSwitch, Reads: ReadsApplied,
+		Rules: []checks.Rule{{Severity: checks.Warning, When: "where other ports of the switch have one"}, {Severity: checks.Info, When: "where no port has one"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsApplied,
 		Why:   "the port may be cabled to something else, or LLDP is off at the other end; its cabling is not checked",
 		Fix:   "check the cable, and LLDP at the other end",
-		state: silentNeighbors,
+		State: silentNeighbors,
 	},
 }
 
 // mistakenIdentity reports a switch that is not the one in the intent.
-func mistakenIdentity(r *deviceRun) {
-	if what, where := Mistaken(r.d.Fabric, r.d.Switch.Name, r.seen.evidence()); what != "" {
-		r.found(Finding{Severity: Error, What: what, Where: where}, "")
+func mistakenIdentity(r *checks.Switch) {
+	if what, where := Mistaken(r.Device.Fabric, r.Device.Switch.Name, evidence(&r.Seen)); what != "" {
+		r.Found(checks.Finding{Severity: checks.Error, What: what, Where: where}, "")
 	}
 }
 
-// wire is the state of a link as a port shows it.
-type wire struct {
-	known, up, autoneg bool
-	speed              units.Rate
-	fec, adminFEC      string
-	said               bool // PRT-04 reports that the FEC is not the intent's
-}
-
-func wireOf(s *drivers.PortState, want *qos.Port) wire {
+func wireOf(s *drivers.PortState, want *qos.Port) checks.Wire {
 	if s == nil || !s.OperUp.Set {
-		return wire{}
+		return checks.Wire{}
 	}
-	return wire{true, s.OperUp.V, s.Autoneg.V, s.Speed.V, s.FEC.V, s.AdminFEC.V, want != nil && otherFEC(s, want)}
+	return checks.Wire{Known: true, Up: s.OperUp.V, Autoneg: s.Autoneg.V, Speed: s.Speed.V, FEC: s.FEC.V, AdminFEC: s.AdminFEC.V, Said: want != nil && otherFEC(s, want)}
 }
 
 // wireOfEnds compares the operational values of two ends, or their configured FEC if the link
 // is down. Values that the intent states are left to PRT-04.
-func wireOfEnds(r *linkRun) {
-	a, b := r.a.wire, r.b.wire
-	if !a.known || !b.known {
+func wireOfEnds(r *checks.Link) {
+	a, b := r.A.Wire, r.B.Wire
+	if !a.Known || !b.Known {
 		return
 	}
-	if r.l.Speed.V == 0 && a.up && b.up && a.speed != 0 && b.speed != 0 && a.speed != b.speed {
-		r.found(Warning, r.check.Fix, "the port runs at %v, %v at %v", a.speed, b.speed, qos.KindSpeed.Attr())
+	if r.Stated.Speed.V == 0 && a.Up && b.Up && a.Speed != 0 && b.Speed != 0 && a.Speed != b.Speed {
+		r.Found(checks.Warning, r.Check.Fix, "the port runs at %v, %v at %v", a.Speed, b.Speed, qos.KindSpeed.Attr())
 	}
-	if a.said || b.said {
+	if a.Said || b.Said {
 		return
 	}
-	x, y, what := a.fec, b.fec, "the port runs with FEC %v, %v with %v"
-	if !a.up || !b.up {
-		x, y, what = a.adminFEC, b.adminFEC, "the link is down: FEC is configured as %v, on %v as %v"
-		if a.autoneg || b.autoneg || x == "auto" || y == "auto" {
+	x, y, what := a.FEC, b.FEC, "the port runs with FEC %v, %v with %v"
+	if !a.Up || !b.Up {
+		x, y, what = a.AdminFEC, b.AdminFEC, "the link is down: FEC is configured as %v, on %v as %v"
+		if a.Autoneg || b.Autoneg || x == "auto" || y == "auto" {
 			return
 		}
 	}
 	if x != "" && y != "" && x != y {
-		r.found(Warning, r.check.Fix, what, x, y, qos.KindFEC.Attr())
+		r.Found(checks.Warning, r.Check.Fix, what, x, y, qos.KindFEC.Attr())
 	}
 }
 
 // silentNeighbors finds ports linked to another switch on which LLDP shows no neighbour. Hosts
 // need not support LLDP.
-func silentNeighbors(r *deviceRun) {
+func silentNeighbors(r *checks.Switch) {
 	hears := false
-	for _, s := range r.seen.Ports {
+	for _, s := range r.Seen.Ports {
 		hears = hears || len(s.Neighbors) > 0
 	}
 	var silent []*intent.Port
-	for _, p := range r.d.Switch.Ports {
-		s := r.seen.Ports[p.Name]
-		if p.Link == nil || !p.Uplink() || s == nil || !s.OperUp.V || len(s.Neighbors) > 0 || r.bare[p.Name] {
+	for _, p := range r.Device.Switch.Ports {
+		s := r.Seen.Ports[p.Name]
+		if p.Link == nil || !p.Uplink() || s == nil || !s.OperUp.V || len(s.Neighbors) > 0 || r.Bare[p.Name] {
 			continue
 		}
 		silent = append(silent, p)
 	}
 	if !hears {
 		if len(silent) > 0 {
-			r.found(Finding{Severity: Info, What: "LLDP shows no neighbour on any port", Fix: "turn LLDP on, or compare the cables by hand",
+			r.Found(checks.Finding{Severity: checks.Info, What: "LLDP shows no neighbour on any port", Fix: "turn LLDP on, or compare the cables by hand",
 				Unchecked: "cabling", Because: "LLDP shows no neighbour"}, "")
 		}
 		return
 	}
 	for _, p := range silent {
-		r.found(Finding{Severity: Warning, Where: p.Link.Pos.String(), What: "the link is up and LLDP shows no neighbour, but does on other ports"}, p.Name)
+		r.Found(checks.Finding{Severity: checks.Warning, Where: p.Link.Pos.String(), What: "the link is up and LLDP shows no neighbour, but does on other ports"}, p.Name)
 	}
 }
 
 // inOperation compares the operational speed and FEC of ports that are up with the intent.
 // Ports whose configuration differs already have a finding.
-func inOperation(r *deviceRun) {
-	for p := range r.ports() {
-		s, want := r.seen.Ports[p.Name], r.d.Desired.Ports[p.Name]
+func inOperation(r *checks.Switch) {
+	for p := range r.Ports() {
+		s, want := r.Seen.Ports[p.Name], r.Device.Desired.Ports[p.Name]
 		if s == nil || !s.OperUp.V || want == nil {
 			continue
 		}
 		at := qos.KindSpeed.Attr()
-		if _, said := r.differs(p.Name, at); !said && s.Speed.Set && p.Speed.V != 0 && s.Speed.V != p.Speed.V {
-			r.found(Finding{Severity: Warning, What: fmt.Sprintf("the port runs at %s, the intent says %s", s.Speed.V, p.Speed.V),
+		if _, said := r.Differs(p.Name, at); !said && s.Speed.Set && p.Speed.V != 0 && s.Speed.V != p.Speed.V {
+			r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("the port runs at %s, the intent says %s", s.Speed.V, p.Speed.V),
 				Fix: "check the transceivers and the speed at the other end"}, p.Name, at)
 		}
 		at = qos.KindFEC.Attr()
-		if _, said := r.differs(p.Name, at); !said && otherFEC(s, want) {
-			r.found(Finding{Severity: Warning, What: fmt.Sprintf("the port runs with FEC %s, the intent says %s", s.FEC.V, want.FEC.V),
+		if _, said := r.Differs(p.Name, at); !said && otherFEC(s, want) {
+			r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("the port runs with FEC %s, the intent says %s", s.FEC.V, want.FEC.V),
 				Fix: "check the transceivers and FEC at the other end"}, p.Name, at)
 		}
 	}
@@ -132,8 +124,8 @@ func otherFEC(s *drivers.PortState, want *qos.Port) bool {
 
 // leftDown describes a port that a run of this tool took down and did not bring up; what is ""
 // for other ports.
-func (r *deviceRun) leftDown(port string) (what, fix string) {
-	run := r.seen.LeftDown[port]
+func leftDown(r *checks.Switch, port string) (what, fix string) {
+	run := r.Seen.LeftDown[port]
 	if run == "" {
 		return "", ""
 	}

@@ -8,13 +8,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // highShare is the share, in percent, from which a weighted queue is fast enough for congestion
 // notifications.
 const highShare = 10
 
-func notificationsServed(r *deviceRun, p *intent.Port, q *qos.Port) {
+func notificationsServed(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	k, known := notificationsOf(p.Settings)
 	if k == nil {
 		return
@@ -24,27 +25,27 @@ func notificationsServed(r *deviceRun, p *intent.Port, q *qos.Port) {
 		return
 	}
 	if k.Rest {
-		r.found(Finding{Severity: Warning, Where: k.Pos.String(), What: fmt.Sprintf("congestion notifications, DSCP %d by default, are in class %s with the rest, and are not served first", nic.DefaultCNPDSCP, k.Name),
+		r.Found(checks.Finding{Severity: checks.Warning, Where: k.Pos.String(), What: fmt.Sprintf("congestion notifications, DSCP %d by default, are in class %s with the rest, and are not served first", nic.DefaultCNPDSCP, k.Name),
 			Fix: fmt.Sprintf("add a class cnp: {priority: 6, dscp: [%d], strict: true}", nic.DefaultCNPDSCP)}, p.Name)
 		return
 	}
 	field := qos.KindScheduler.At(k.Queue.V)
-	_, drifted := r.differs(p.Name, field)
+	_, drifted := r.Differs(p.Name, field)
 	if drifted && !known {
 		return // a drifted queue is an error, even though the class is a guess
 	}
 	share := shareOf(p.Settings, q, k)
-	f := Finding{Severity: Warning, What: fmt.Sprintf("class %s of congestion notifications has %d %% of the link and is not strict", k.Name, share)}
+	f := checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("class %s of congestion notifications has %d %% of the link and is not strict", k.Name, share)}
 	switch {
 	case !known:
 		f.What = fmt.Sprintf("congestion notifications, DSCP %d by default, are in class %s, which has %d %% of the link and is not strict", nic.DefaultCNPDSCP, k.Name, share)
 	case share < highShare:
-		f.Severity = Error
+		f.Severity = checks.Error
 	}
 	if drifted {
 		f.Fix = "apply the intent"
 	}
-	r.found(f, p.Name, field)
+	r.Found(f, p.Name, field)
 }
 
 // notificationsOf returns the class of congestion notifications. known is set if the intent
@@ -86,27 +87,27 @@ func shareOf(s *intent.Settings, q *qos.Port, k *intent.Class) int {
 
 // notificationsPaused finds congestion notifications in a lossless class, by the intent or by
 // the running DSCP map.
-func notificationsPaused(r *deviceRun) {
-	if r.source == Intended {
-		eachLossless(pausedByIntent)(r)
+func notificationsPaused(r *checks.Switch) {
+	if r.Source == checks.Intended {
+		checks.EachLossless(pausedByIntent)(r)
 		return
 	}
-	for p := range r.ports() {
-		m := r.dscpDriftOf(p)
+	for p := range r.Ports() {
+		m := dscpDriftOf(r, p)
 		for _, d := range m.paused {
 			k, _ := notificationsOf(p.Settings)
-			r.found(Finding{Severity: Error, Where: k.DSCP.From.String(), Fix: applyIntent,
+			r.Found(checks.Finding{Severity: checks.Error, Where: k.DSCP.From.String(), Fix: checks.ApplyIntent,
 				What: fmt.Sprintf("DSCP %d of congestion notifications, class %s, is in traffic class %d, which is lossless", d, k.Name, m.tc[d])}, p.Name, m.fields()...)
 		}
 		if len(m.paused) > 0 && !m.others {
-			r.out.markReported("", globalDSCP)
+			r.Outcome.MarkReported("", globalDSCP)
 		}
 	}
 }
 
-func pausedByIntent(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
+func pausedByIntent(r *checks.Switch, p *intent.Port, _ *qos.Port, k *intent.Class) {
 	_, _, known := nic.CNPClass(p.Settings)
 	if strings.EqualFold(k.Name, "cnp") || !known && !k.Rest && slices.Contains(k.DSCP.V, nic.DefaultCNPDSCP) {
-		r.found(Finding{Severity: Warning, Where: k.Lossless.From.String(), What: fmt.Sprintf("class %s carries congestion notifications and is lossless", k.Name)}, p.Name)
+		r.Found(checks.Finding{Severity: checks.Warning, Where: k.Lossless.From.String(), What: fmt.Sprintf("class %s carries congestion notifications and is lossless", k.Name)}, p.Name)
 	}
 }

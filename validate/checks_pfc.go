@@ -8,128 +8,129 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // pfcChecks are the checks of PFC and of its watchdog.
 var pfcChecks = slices.Concat(pauseChecks, watchdogChecks)
 
-var pauseChecks = []Check{
+var pauseChecks = []checks.Check{
 	{
 		ID: "PFC-01", Title: "the two ends of a link pause different priorities",
-		Rules: []Rule{{Error, "by the intent"}, {Warning, "between configurations without an intent"}}, Scope: ScopeLink, Reads: ReadsIntent | ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "by the intent"}, {Severity: checks.Warning, When: "between configurations without an intent"}}, Scope: checks.ScopeLink, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:  "one side pauses and the other ignores it, and packets are lost",
 		Fix:  "make the same classes lossless on both ends",
-		link: pfcOfEnds,
+		Link: pfcOfEnds,
 	},
 	{
 		ID: "PFC-02", Title: "a NIC and its switch port pause different priorities",
-		Rules: always(Error), Scope: ScopeNIC, Reads: ReadsRunning | ReadsNIC,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeNIC, Reads: checks.ReadsRunning | checks.ReadsNIC,
 		Why:    "one side pauses and the other ignores it, and packets are lost",
 		Fix:    "make both ends pause the same priorities",
-		device: eachPort(pfcTowardsHost),
+		Switch: checks.EachPort(pfcTowardsHost),
 	},
 	{
 		ID: "PFC-03", Title: "PFC is on for a priority without a lossless priority group",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:    "pause is sent late or never, and packets are dropped first",
 		Fix:    "give the priority group a lossless buffer profile",
-		device: observed(eachPort(pausedWithoutGroup)),
+		Switch: checks.OnlyObserved(checks.EachPort(pausedWithoutGroup)),
 	},
 	{
 		ID: "PFC-04", Title: "a lossless priority group has no PFC",
 		FoldedIn: []string{"PFC-01", "PFC-02"},
-		Rules:    always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules:    checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:    "its headroom is wasted, and packets are dropped",
 		Fix:    "switch PFC on for its priority, or make the group lossy",
-		device: observed(eachPort(groupWithoutPause)),
+		Switch: checks.OnlyObserved(checks.EachPort(groupWithoutPause)),
 	},
 	{
 		ID: "PFC-05", Title: "link pause is on together with PFC",
-		Rules: always(Error), Scope: ScopeNIC, Reads: ReadsRunning | ReadsNIC,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeNIC, Reads: checks.ReadsRunning | checks.ReadsNIC,
 		Why:     "it stops all classes, including congestion notifications and routing",
 		Fix:     "turn link pause off",
 		Sources: []string{"IEEE 802.1Q, 36.1.1: PFC and PAUSE are not used together"},
-		device:  eachPort(linkPause),
+		Switch:  checks.EachPort(linkPause),
 	},
 	{
 		ID: "PFC-06", Title: "more than two lossless classes",
-		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeFabric, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:     "headroom multiplies and the shared buffer shrinks",
 		Fix:     "make all but two classes lossy, or accept a smaller shared buffer",
 		Sources: []string{"sonic-net/SONiC doc/qos/tunnel_dscp_remapping.md: two more between switches"},
-		device:  eachPort(losslessClasses),
+		Switch:  checks.EachPort(losslessClasses),
 	},
 	{
 		ID: "PFC-08", Title: "only one end of a link obeys pause on every priority",
-		Rules: always(Warning), Scope: ScopeLink, Reads: ReadsIntent | ReadsRunning,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeLink, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:  "pause on a lossy priority works in one direction only",
 		Fix:  "set pfc.asymmetric on both ends or on none",
-		link: asymmetry,
+		Link: asymmetry,
 	},
 	{
 		ID: "PFC-09", Title: "PFC is on at a port without RDMA",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent,
 		Why:    "any device attached there can pause the fabric",
 		Fix:    "make the classes lossy on these ports, or add their links to the intent",
-		device: intended(eachPort(pfcWithoutRDMA)),
+		Switch: checks.OnlyIntended(checks.EachPort(pfcWithoutRDMA)),
 	},
 	{
 		ID: "PFC-10", Title: "PFC is configured but not operational",
-		Rules: []Rule{{Error, "where the difference is visible"}, {Info, "where the switch's output is ambiguous"}}, Scope: ScopeNIC, Reads: ReadsRunning | ReadsApplied,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where the difference is visible"}, {Severity: checks.Info, When: "where the switch's output is ambiguous"}}, Scope: checks.ScopeNIC, Reads: checks.ReadsRunning | checks.ReadsApplied,
 		Why:   "the port is lossless on paper only",
 		Fix:   "turn PFC on without negotiation, and check the other end",
-		needs: stateInForce, state: pfcInOperation,
+		Needs: checks.StateInForce, State: pfcInOperation,
 	},
 	{
 		ID: "PFC-11", Title: "a lossless priority group resumes at the level where it paused, or above it",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:     "the port flaps between pause and resume",
 		Fix:     "give the profile an xon offset of two frames or more",
 		Sources: []string{"sonic-buffer-profile.yang, xon_offset"},
-		device:  observed(eachPort(hysteresis)),
+		Switch:  checks.OnlyObserved(checks.EachPort(hysteresis)),
 	},
 	{
 		ID: "PFC-12", Title: "priority 6 or 7 is lossless",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent,
 		Why:    "control traffic and congestion notifications can be paused",
 		Fix:    "use priorities 1 to 5 for lossless classes",
-		device: intended(eachLossless(losslessControl)),
+		Switch: checks.OnlyIntended(checks.EachLossless(losslessControl)),
 	},
 	{
 		ID: "PFC-15", Title: "PFC is only half configured",
-		Rules: []Rule{{Error, "where a port has PFC or a no-drop priority without the other"}, {Warning, "where it is left to what each neighbor negotiates, or to a policy that is not in the file"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where a port has PFC or a no-drop priority without the other"}, {Severity: checks.Warning, When: "where it is left to what each neighbor negotiates, or to a policy that is not in the file"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why: "a port pauses only with PFC on and a priority to pause: until then all its traffic is lossy",
 		Fix: "switch PFC on at the port, and make the class of the traffic no-drop there{how}",
 	},
 	{
 		ID: "PFC-16", Title: "RDMA runs without PFC, and the intent does not say mode: lossy",
-		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeFabric, Reads: checks.ReadsIntent,
 		Why:    "RDMA loses packets under load, and NICs whose congestion control does not expect that become slow",
 		Fix:    "set mode: lossy for the class of RDMA if that is intended, or lossless: true",
-		fabric: lossyWithoutMode,
+		Fabric: lossyWithoutMode,
 	},
 }
 
-func pfcOfEnds(r *linkRun) {
-	if r.a.PFC != r.b.PFC && !r.a.pfcSaid && !r.b.pfcSaid {
-		r.covers = coveredByPFC(r.a.unpaused || r.b.unpaused, r.a.hole || r.b.hole)
-		r.found(Error, r.fixOf(qos.KindPFC.Attr()), "PFC is on for priorities %v, on %v for %v", r.a.PFC, r.b.PFC, qos.KindPFC.Attr())
+func pfcOfEnds(r *checks.Link) {
+	if r.A.PFC != r.B.PFC && !r.A.PFCSaid && !r.B.PFCSaid {
+		r.Covers = coveredByPFC(r.A.Unpaused || r.B.Unpaused, r.A.Hole || r.B.Hole)
+		r.Found(checks.Error, r.FixOf(qos.KindPFC.Attr()), "PFC is on for priorities %v, on %v for %v", r.A.PFC, r.B.PFC, qos.KindPFC.Attr())
 	}
 }
 
-func pfcTowardsHost(r *deviceRun, p *intent.Port, q *qos.Port) {
+func pfcTowardsHost(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	peer, linked := p.Peer()
 	if !linked || p.Uplink() {
 		return
 	}
-	_, differs := r.differs(p.Name, qos.KindPFC.Attr())
+	_, differs := r.Differs(p.Name, qos.KindPFC.Attr())
 	switch {
 	case !differs:
-	case r.pfcExplained(p, q):
-		r.out.markReported(p.Name, qos.KindPFC.Attr())
+	case pfcExplained(r, p, q):
+		r.Outcome.MarkReported(p.Name, qos.KindPFC.Attr())
 	default:
-		covers := strings.Fields(coveredByPFC(idleGroup(r.cfg.ClassifiedBy(p.Name), q), r.hole(p, q) != 0))
-		r.foundTowards(peer, Finding{Severity: Error, Covers: covers, What: fmt.Sprintf("PFC is on for priorities %s; by the intent, host NICs pause %s", q.PFC.Or(0), r.lossless(p.Settings)), Fix: "apply the intent to the switch"},
+		covers := strings.Fields(coveredByPFC(idleGroup(r.Config.ClassifiedBy(p.Name), q), hole(r, p, q) != 0))
+		r.FoundTowards(peer, checks.Finding{Severity: checks.Error, Covers: covers, What: fmt.Sprintf("PFC is on for priorities %s; by the intent, host NICs pause %s", q.PFC.Or(0), r.Lossless(p.Settings)), Fix: "apply the intent to the switch"},
 			p.Name, qos.KindPFC.Attr())
 	}
 }
@@ -163,21 +164,21 @@ func idleGroup(m *qos.Maps, q *qos.Port) bool {
 
 // pfcExplained reports whether another finding explains why a port does not pause the intended
 // priorities: the driver knows the missing condition, or no DSCP reaches the class.
-func (r *deviceRun) pfcExplained(p *intent.Port, q *qos.Port) bool {
+func pfcExplained(r *checks.Switch, p *intent.Port, q *qos.Port) bool {
 	if q.PFC.Or(0)&^p.Settings.Lossless() != 0 {
 		return false // a missing condition does not add a priority
 	}
-	if r.cureOf(p.Name, qos.KindPFC.Attr()) != "" || r.cureOf(p.Name, dscpField) != "" {
+	if r.CureOf(p.Name, qos.KindPFC.Attr()) != "" || r.CureOf(p.Name, dscpField) != "" {
 		return true
 	}
 	off := p.Settings.Lossless() ^ q.PFC.Or(0)
-	return off != 0 && off&^r.unreached(p) == 0
+	return off != 0 && off&^unreached(r, p) == 0
 }
 
 // unreached returns the priorities of lossless classes whose DSCPs are all in lossy classes.
-func (r *deviceRun) unreached(p *intent.Port) qos.PrioritySet {
+func unreached(r *checks.Switch, p *intent.Port) qos.PrioritySet {
 	var out qos.PrioritySet
-	lost := r.dscpDriftOf(p).lost
+	lost := dscpDriftOf(r, p).lost
 	for _, k := range p.Settings.Classes {
 		if k.Lossless.V && len(k.DSCP.V) > 0 && !slices.ContainsFunc(k.DSCP.V, func(d int) bool { return !slices.Contains(lost, d) }) {
 			out |= qos.Priorities(k.Priority.V)
@@ -209,19 +210,19 @@ func withGroup(m *qos.Maps, q *qos.Port, set qos.PrioritySet) qos.PrioritySet {
 	return set
 }
 
-func pausedWithoutGroup(r *deviceRun, p *intent.Port, q *qos.Port) {
-	for _, prio := range (q.PFC.Or(0) & r.lossless(p.Settings)).List() {
-		g := group(r.cfg.ClassifiedBy(p.Name), prio)
+func pausedWithoutGroup(r *checks.Switch, p *intent.Port, q *qos.Port) {
+	for _, prio := range (q.PFC.Or(0) & r.Lossless(p.Settings)).List() {
+		g := group(r.Config.ClassifiedBy(p.Name), prio)
 		if g < 0 {
 			continue
 		}
 		have := q.Groups[g].Lossless
-		want := r.d.Desired.Ports[p.Name].Groups[g]
-		made := r.seen.MayDerive && want.DerivedFrom.Set && !q.Groups[g].DerivedFrom.Set && !q.Groups[g].Headroom.Set && !q.Groups[g].Buffer.Set
-		if !have.Set && !want.Lossless.Set || have.V || made || r.out.isReported(p.Name, qos.KindLossless.At(g)) {
+		want := r.Device.Desired.Ports[p.Name].Groups[g]
+		made := r.Seen.MayDerive && want.DerivedFrom.Set && !q.Groups[g].DerivedFrom.Set && !q.Groups[g].Headroom.Set && !q.Groups[g].Buffer.Set
+		if !have.Set && !want.Lossless.Set || have.V || made || r.Outcome.IsReported(p.Name, qos.KindLossless.At(g)) {
 			continue
 		}
-		r.found(Finding{Severity: Error, What: fmt.Sprintf("PFC is on for priority %d, and priority group %d is not lossless", prio, g)},
+		r.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("PFC is on for priority %d, and priority group %d is not lossless", prio, g)},
 			p.Name, append(groupFields(g), qos.KindMap.Table(qos.TCToGroup), qos.KindMap.Table(qos.PFCToGroup))...)
 	}
 }
@@ -234,48 +235,48 @@ func groupFields(g int) []qos.Attr {
 // groupWithoutPause finds lossless groups whose priorities are not paused. If the group is as
 // intended, PFC is not: PFC-01 and PFC-02 then compare PFC with the other end and cover this
 // check.
-func groupWithoutPause(r *deviceRun, p *intent.Port, q *qos.Port) {
-	m := r.cfg.ClassifiedBy(p.Name)
+func groupWithoutPause(r *checks.Switch, p *intent.Port, q *qos.Port) {
+	m := r.Config.ClassifiedBy(p.Name)
 	for g := range q.Groups {
-		_, drifted := r.differs(p.Name, qos.KindLossless.At(g))
-		_, pfc := r.differs(p.Name, qos.KindPFC.Attr())
-		f := Finding{Severity: Error, What: fmt.Sprintf("priority group %d is lossless, but PFC is off for all its priorities", g)}
+		_, drifted := r.Differs(p.Name, qos.KindLossless.At(g))
+		_, pfc := r.Differs(p.Name, qos.KindPFC.Attr())
+		f := checks.Finding{Severity: checks.Error, What: fmt.Sprintf("priority group %d is lossless, but PFC is off for all its priorities", g)}
 		switch {
 		case !q.Groups[g].Lossless.V:
 		case drifted && pfc && q.Groups[g].DerivedFrom.Set:
-			r.out.markReported(p.Name, qos.KindLossless.At(g)) // the switch made the group for the priorities
+			r.Outcome.MarkReported(p.Name, qos.KindLossless.At(g)) // the switch made the group for the priorities
 		case pausedGroup(m, q, g) || !q.PFC.Set:
 		case drifted:
-			r.found(f, p.Name, groupFields(g)...)
+			r.Found(f, p.Name, groupFields(g)...)
 		case pfc:
-			r.unpaused[p.Name] = true
+			r.Unpaused[p.Name] = true
 			if p.Link != nil {
 				f.Covers = []string{"PFC-07"}
 			}
-			r.insteadOfDrift(f, p.Name, qos.KindPFC.Attr())
+			r.InsteadOfDrift(f, p.Name, qos.KindPFC.Attr())
 		}
 	}
 }
 
 // hole returns the lossless priorities that a linked port does not pause although it should.
-func (r *deviceRun) hole(p *intent.Port, q *qos.Port) qos.PrioritySet {
-	if _, differs := r.differs(p.Name, qos.KindPFC.Attr()); !differs || p.Link == nil {
+func hole(r *checks.Switch, p *intent.Port, q *qos.Port) qos.PrioritySet {
+	if _, differs := r.Differs(p.Name, qos.KindPFC.Attr()); !differs || p.Link == nil {
 		return 0
 	}
-	return r.lossless(p.Settings) &^ q.PFC.Or(0)
+	return r.Lossless(p.Settings) &^ q.PFC.Or(0)
 }
 
 // unpausedHop finds a hole that no other check reports: neither end of the link pauses, or the
 // other end is not known. A port with a lossless group is left to PFC-04.
-func unpausedHop(r *deviceRun, p *intent.Port, q *qos.Port) {
-	if hole := r.hole(p, q); hole != 0 && !r.unpaused[p.Name] && !r.pfcExplained(p, q) {
-		r.insteadOfDrift(Finding{Severity: Error, What: fmt.Sprintf("PFC is off for priorities %s, which are lossless on the rest of the path", hole)}, p.Name, qos.KindPFC.Attr())
+func unpausedHop(r *checks.Switch, p *intent.Port, q *qos.Port) {
+	if hole := hole(r, p, q); hole != 0 && !r.Unpaused[p.Name] && !pfcExplained(r, p, q) {
+		r.InsteadOfDrift(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("PFC is off for priorities %s, which are lossless on the rest of the path", hole)}, p.Name, qos.KindPFC.Attr())
 	}
 }
 
-func linkPause(r *deviceRun, p *intent.Port, q *qos.Port) {
-	if q.LinkPause.V && r.lossless(p.Settings) != 0 {
-		r.found(Finding{Severity: Error, What: "IEEE 802.3x link pause is on"}, p.Name, qos.KindLinkPause.Attr())
+func linkPause(r *checks.Switch, p *intent.Port, q *qos.Port) {
+	if q.LinkPause.V && r.Lossless(p.Settings) != 0 {
+		r.Found(checks.Finding{Severity: checks.Error, What: "IEEE 802.3x link pause is on"}, p.Name, qos.KindLinkPause.Attr())
 	}
 }
 
@@ -285,45 +286,45 @@ const usualClasses = 2
 
 // losslessClasses counts the lossless classes of a port, without those that only switches use
 // between themselves. A priority without a lossless group is left to PFC-03.
-func losslessClasses(r *deviceRun, p *intent.Port, q *qos.Port) {
+func losslessClasses(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	set := q.PFC.Or(0)
 	if set.Len() <= usualClasses {
 		return
 	}
-	set = withGroup(r.cfg.ClassifiedBy(p.Name), q, set)
+	set = withGroup(r.Config.ClassifiedBy(p.Name), q, set)
 	of := set
-	if hosts := r.d.Fabric.LosslessAtHosts(); hosts != 0 && set.Len() <= 2*usualClasses {
-		of &^= r.lossless(p.Settings) &^ hosts
+	if hosts := r.Device.Fabric.LosslessAtHosts(); hosts != 0 && set.Len() <= 2*usualClasses {
+		of &^= r.Lossless(p.Settings) &^ hosts
 	}
 	if of.Len() > usualClasses {
-		r.found(Finding{Severity: Warning, What: fmt.Sprintf("%d lossless classes: priorities %s", of.Len(), of), Fix: r.fixOf(r.check.Fix, p.Name, qos.KindPFC.Attr())}, p.Name)
+		r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("%d lossless classes: priorities %s", of.Len(), of), Fix: r.FixOf(r.Check.Fix, p.Name, qos.KindPFC.Attr())}, p.Name)
 	}
 }
 
-func losslessControl(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
+func losslessControl(r *checks.Switch, p *intent.Port, _ *qos.Port, k *intent.Class) {
 	if k.Priority.V >= 6 {
-		r.found(Finding{Severity: Warning, Where: k.Lossless.From.String(),
+		r.Found(checks.Finding{Severity: checks.Warning, Where: k.Lossless.From.String(),
 			What: fmt.Sprintf("class %s makes priority %d lossless", k.Name, k.Priority.V)}, p.Name)
 	}
 }
 
-func asymmetry(r *linkRun) {
-	if a, b := r.a.Asymmetric, r.b.Asymmetric; a.Set && b.Set && a.V != b.V {
+func asymmetry(r *checks.Link) {
+	if a, b := r.A.Asymmetric, r.B.Asymmetric; a.Set && b.Set && a.V != b.V {
 		on := map[bool]string{true: "on", false: "off"}
-		r.found(Warning, r.fixOf(qos.KindPFCAsymmetric.Attr()), "asymmetric PFC is %v, on %v %v", on[a.V], on[b.V], qos.KindPFCAsymmetric.Attr())
+		r.Found(checks.Warning, r.FixOf(qos.KindPFCAsymmetric.Attr()), "asymmetric PFC is %v, on %v %v", on[a.V], on[b.V], qos.KindPFCAsymmetric.Attr())
 	}
 }
 
-func pfcWithoutRDMA(r *deviceRun, p *intent.Port, q *qos.Port) {
+func pfcWithoutRDMA(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	if q.PFC.Or(0) == 0 {
 		return
 	}
 	peer, linked := p.Peer()
 	switch {
 	case !linked:
-		r.found(Finding{Severity: Warning, Where: p.Pos.String(), What: "PFC is on for ports that no link of the intent uses"}, p.Name)
-	case !p.Uplink() && !carriesRDMA(r.d.Fabric, peer):
-		r.found(Finding{Severity: Warning, Where: p.Link.Pos.String(), What: "PFC is on towards NICs that have no RDMA device in the intent", Fix: "state rdma of the NIC, or make the classes lossy on these ports"}, p.Name)
+		r.Found(checks.Finding{Severity: checks.Warning, Where: p.Pos.String(), What: "PFC is on for ports that no link of the intent uses"}, p.Name)
+	case !p.Uplink() && !carriesRDMA(r.Device.Fabric, peer):
+		r.Found(checks.Finding{Severity: checks.Warning, Where: p.Link.Pos.String(), What: "PFC is on towards NICs that have no RDMA device in the intent", Fix: "state rdma of the NIC, or make the classes lossy on these ports"}, p.Name)
 	}
 }
 
@@ -350,16 +351,16 @@ func livePFC(m drivers.Mismatch) bool {
 	return m.Field.Kind == qos.KindPFC || m.Field == dscpField && m.Fix != ""
 }
 
-func pfcInOperation(r *deviceRun) {
+func pfcInOperation(r *checks.Switch) {
 	lost := map[string]bool{} // CLS-02 has the line that fixes it
-	for p := range r.ports() {
-		lost[p.Name] = len(r.dscpDriftOf(p).lost) > 0
+	for p := range r.Ports() {
+		lost[p.Name] = len(dscpDriftOf(r, p).lost) > 0
 	}
-	for _, m := range r.seen.InForce {
+	for _, m := range r.Seen.InForce {
 		if !livePFC(m) || m.Field == dscpField && lost[m.Port] {
 			continue
 		}
-		f, ok := r.notInForce(m)
+		f, ok := r.NotInForce(m)
 		if !ok {
 			continue
 		}
@@ -371,29 +372,29 @@ func pfcInOperation(r *deviceRun) {
 			// NX-OS does not show the queue of a priority that does not pause.
 			also = append(also, qos.KindMap.Table(qos.PFCToQueue))
 		}
-		r.found(f, m.Port, also...)
+		r.Found(f, m.Port, also...)
 	}
 }
 
-func hysteresis(r *deviceRun, p *intent.Port, q *qos.Port) {
+func hysteresis(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	for g := range q.Groups {
 		h := q.Groups[g].Headroom
 		switch {
 		case !q.Groups[g].Lossless.V || !h.Set || h.V.XOFF == 0 || h.V.XONOffset > 0:
 		case h.V.Static && h.V.XON > h.V.Threshold:
-			r.found(Finding{Severity: Warning, What: fmt.Sprintf("priority group %d pauses at %d B and resumes at %d B, which is more", g, h.V.Threshold, h.V.XON), Fix: "let it resume two frames or more below the level of its pause"}, p.Name, qos.KindHeadroom.At(g))
+			r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("priority group %d pauses at %d B and resumes at %d B, which is more", g, h.V.Threshold, h.V.XON), Fix: "let it resume two frames or more below the level of its pause"}, p.Name, qos.KindHeadroom.At(g))
 		case h.V.Static && h.V.XON == h.V.Threshold:
-			r.found(Finding{Severity: Warning, What: fmt.Sprintf("priority group %d pauses and resumes at %d B", g, h.V.XON), Fix: "let it resume two frames or more below the level of its pause"}, p.Name, qos.KindHeadroom.At(g))
+			r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("priority group %d pauses and resumes at %d B", g, h.V.XON), Fix: "let it resume two frames or more below the level of its pause"}, p.Name, qos.KindHeadroom.At(g))
 		case h.V.XON == 0:
-			r.found(Finding{Severity: Warning, What: fmt.Sprintf("the profile of lossless priority group %d has neither xon nor an xon offset", g)}, p.Name, qos.KindHeadroom.At(g))
+			r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("the profile of lossless priority group %d has neither xon nor an xon offset", g)}, p.Name, qos.KindHeadroom.At(g))
 		}
 	}
 }
 
 // lossyWithoutMode finds an intent for RDMA without any lossless class in which no class is declared
 // as lossy RDMA.
-func lossyWithoutMode(r *fabricRun) {
-	f := r.fabric
+func lossyWithoutMode(r *checks.Fabric) {
+	f := r.Intent
 	said := func(s *intent.Settings) bool { return slices.ContainsFunc(s.Classes, (*intent.Class).RDMA) }
 	if said(f.Settings) || slices.ContainsFunc(f.Switches, func(sw *intent.Switch) bool {
 		return said(sw.Settings) || slices.ContainsFunc(sw.Ports, func(p *intent.Port) bool { return said(p.Settings) })
@@ -402,14 +403,14 @@ func lossyWithoutMode(r *fabricRun) {
 	}
 	for _, k := range f.Settings.Classes {
 		if !k.Rest && !k.Lossless.IsDefault() {
-			r.found(Finding{Severity: Warning, Where: k.Lossless.From.String(), What: fmt.Sprintf("class %s is not lossless, and no other class is: RDMA has no PFC", k.Name)})
+			r.Found(checks.Finding{Severity: checks.Warning, Where: k.Lossless.From.String(), What: fmt.Sprintf("class %s is not lossless, and no other class is: RDMA has no PFC", k.Name)})
 			return
 		}
 	}
 	for _, h := range f.Hosts {
 		for _, n := range h.NICs {
 			if n.RDMA.V != "" {
-				r.found(Finding{Severity: Warning, Device: h.Name, Where: n.Pos.String(), What: fmt.Sprintf("the host has the RDMA device %s, and no class is lossless: RDMA has no PFC", n.RDMA.V)}, n.Name)
+				r.Found(checks.Finding{Severity: checks.Warning, Device: h.Name, Where: n.Pos.String(), What: fmt.Sprintf("the host has the RDMA device %s, and no class is lossless: RDMA has no PFC", n.RDMA.V)}, n.Name)
 				return
 			}
 		}

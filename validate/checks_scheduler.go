@@ -6,86 +6,87 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
-var schedulerChecks = []Check{
+var schedulerChecks = []checks.Check{
 	{
 		ID: "SCH-01", Title: "shares do not add up",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent,
 		Why: "the switch refuses them, or divides the link differently", Fix: "let the bandwidths add up to at most 100 %",
 		Absent: "an intent whose bandwidths exceed 100 % is refused when it is read",
 	},
 	{
 		ID: "SCH-02", Title: "a strict class without a rate limit is served before a lossless one",
-		Rules: []Rule{{Error, "by the intent"}, {Warning, "where only the code points show the class"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "by the intent"}, {Severity: checks.Warning, When: "where only the code points show the class"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:    "it can starve the lossless queue, which then pauses the fabric",
 		Fix:    "give the class a bandwidth instead, or a maxRate",
-		device: eachClass(strictAboveLossless),
+		Switch: checks.EachClass(strictAboveLossless),
 	},
 	{
 		ID: "SCH-03", Title: "a lossless class has less of the link than intended",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:    "it is paused instead of forwarded",
 		Fix:    "apply the intent",
-		device: observed(eachLossless(losslessShare)),
+		Switch: checks.OnlyObserved(checks.EachLossless(losslessShare)),
 	},
 	{
 		ID: "SCH-05", Title: "the strict class of congestion notifications takes many DSCPs and has no limit",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent,
 		Why:    "a flow that is mismarked with one of these DSCPs can take the whole link",
 		Fix:    "give the class a maxRate, or the DSCP of congestion notifications alone",
-		device: intended(eachPort(unlimitedNotifications)),
+		Switch: checks.OnlyIntended(checks.EachPort(unlimitedNotifications)),
 	},
 	{
 		ID: "SCH-06", Title: "storage and GPU traffic share a lossless queue",
-		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeFabric, Reads: checks.ReadsIntent,
 		Why:    "an incast of one pauses the other",
 		Fix:    "give each kind a class",
-		device: intended(eachPort(sharedByKinds)),
+		Switch: checks.OnlyIntended(checks.EachPort(sharedByKinds)),
 	},
 	{
 		ID: "SCH-07", Title: "the queue of a class has no bandwidth share",
-		Rules: []Rule{{Error, "by the intent"}, {Warning, "where no intent says that the queue has a class"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "by the intent"}, {Severity: checks.Warning, When: "where no intent says that the queue has a class"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:    "the class starves while others are busy",
 		Fix:    "give the queue a weight: apply the intent",
-		device: observed(eachClass(starved)),
+		Switch: checks.OnlyObserved(checks.EachClass(starved)),
 	},
 }
 
 // strictAboveLossless finds strict queues that may starve a lossless one: queues with a higher
 // number, or any strict queue on systems that serve all of them first.
-func strictAboveLossless(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
+func strictAboveLossless(r *checks.Switch, p *intent.Port, q *qos.Port, k *intent.Class) {
 	cnp, _, _ := nic.CNPClass(p.Settings)
 	s, field := q.Queues[k.Queue.V].Scheduler, qos.KindScheduler.At(k.Queue.V)
-	if _, drifted := r.differs(p.Name, field); r.source != Intended && !drifted {
+	if _, drifted := r.Differs(p.Name, field); r.Source != checks.Intended && !drifted {
 		return // the checks of the intent cover a value as intended
 	}
 	if !s.Set || !s.V.Strict || s.V.MaxRate > 0 || k.Lossless.V || k == cnp {
 		return
 	}
-	strictFirst := intent.SystemOf(r.d.Switch.OS).StrictFirst
+	strictFirst := intent.SystemOf(r.Device.Switch.OS).StrictFirst
 	for _, l := range p.Settings.Classes {
 		o := q.Queues[l.Queue.V].Scheduler
 		if l.Lossless.V && o.Set && (l.Queue.V < k.Queue.V || !o.V.Strict && strictFirst) {
-			f := Finding{Severity: Error, What: fmt.Sprintf("strict class %s has no rate limit and is served before lossless class %s", k.Name, l.Name)}
-			if r.source == Intended {
+			f := checks.Finding{Severity: checks.Error, What: fmt.Sprintf("strict class %s has no rate limit and is served before lossless class %s", k.Name, l.Name)}
+			if r.Source == checks.Intended {
 				f.Where = k.Strict.From.String()
 			}
-			r.found(f, p.Name, field)
+			r.Found(f, p.Name, field)
 			return
 		}
 	}
 }
 
-func losslessShare(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
+func losslessShare(r *checks.Switch, p *intent.Port, q *qos.Port, k *intent.Class) {
 	s := q.Queues[k.Queue.V].Scheduler
 	if k.Strict.V || !s.Set || s.V.Strict || s.V.Weight <= 0 {
 		return
 	}
-	have, should := shareOf(p.Settings, q, k), shareOf(p.Settings, r.d.Desired.Ports[p.Name], k)
+	have, should := shareOf(p.Settings, q, k), shareOf(p.Settings, r.Device.Desired.Ports[p.Name], k)
 	field := qos.KindScheduler.At(k.Queue.V)
-	if _, drifted := r.differs(p.Name, field); drifted && have < should {
-		r.found(Finding{Severity: Warning, What: fmt.Sprintf("lossless class %s has %d %% of the link, the intent says %d %%", k.Name, have, should)}, p.Name, field)
+	if _, drifted := r.Differs(p.Name, field); drifted && have < should {
+		r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("lossless class %s has %d %% of the link, the intent says %d %%", k.Name, have, should)}, p.Name, field)
 	}
 }
 
@@ -93,24 +94,24 @@ func losslessShare(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
 // mark their notifications differently.
 const fewDSCPs = 2
 
-func unlimitedNotifications(r *deviceRun, p *intent.Port, _ *qos.Port) {
+func unlimitedNotifications(r *checks.Switch, p *intent.Port, _ *qos.Port) {
 	if k, _, ok := nic.CNPClass(p.Settings); ok && k.Strict.V && k.MaxRate.V == 0 && len(k.DSCP.V) > fewDSCPs {
-		r.found(Finding{Severity: Warning, Where: k.Strict.From.String(), What: fmt.Sprintf("class %s is strict, takes %d DSCPs and has no maxRate", k.Name, len(k.DSCP.V))}, p.Name)
+		r.Found(checks.Finding{Severity: checks.Warning, Where: k.Strict.From.String(), What: fmt.Sprintf("class %s is strict, takes %d DSCPs and has no maxRate", k.Name, len(k.DSCP.V))}, p.Name)
 	}
 }
 
-func starved(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
+func starved(r *checks.Switch, p *intent.Port, q *qos.Port, k *intent.Class) {
 	s := q.Queues[k.Queue.V].Scheduler
 	if !s.Set || s.V.Strict || s.V.Weight > 0 || s.V.Other != "" {
 		return
 	}
-	r.found(Finding{Severity: Error, What: fmt.Sprintf("queue %d of class %s has weight 0", k.Queue.V, k.Name)}, p.Name, qos.KindScheduler.At(k.Queue.V))
+	r.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("queue %d of class %s has weight 0", k.Queue.V, k.Name)}, p.Name, qos.KindScheduler.At(k.Queue.V))
 }
 
 // sharedByKinds finds lossless classes with traffic of several kinds.
-func sharedByKinds(r *deviceRun, p *intent.Port, _ *qos.Port) {
+func sharedByKinds(r *checks.Switch, p *intent.Port, _ *qos.Port) {
 	first := map[*intent.Class]*intent.Traffic{}
-	for _, t := range r.d.Fabric.Traffic {
+	for _, t := range r.Device.Fabric.Traffic {
 		if t.Kind == "" {
 			continue
 		}
@@ -122,7 +123,7 @@ func sharedByKinds(r *deviceRun, p *intent.Port, _ *qos.Port) {
 			if o := first[k]; o == nil {
 				first[k] = t
 			} else if o.Kind != t.Kind {
-				r.found(Finding{Severity: Warning, Where: t.Pos.String(), What: fmt.Sprintf("%s traffic %s and %s traffic %s share lossless class %s", o.Kind, o.Name, t.Kind, t.Name, k.Name)}, p.Name)
+				r.Found(checks.Finding{Severity: checks.Warning, Where: t.Pos.String(), What: fmt.Sprintf("%s traffic %s and %s traffic %s share lossless class %s", o.Kind, o.Name, t.Kind, t.Name, k.Name)}, p.Name)
 			}
 		}
 	}

@@ -8,56 +8,57 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // tunnelRules are the rules of tunnel checks: a tunnel may carry traffic other than RDMA, and
 // only the intent tells.
-var tunnelRules = []Rule{{Error, "where the intent has traffic in a tunnel from the switch"}, {Warning, "else"}}
+var tunnelRules = []checks.Rule{{Severity: checks.Error, When: "where the intent has traffic in a tunnel from the switch"}, {Severity: checks.Warning, When: "else"}}
 
-var tunnelChecks = []Check{
+var tunnelChecks = []checks.Check{
 	{
 		ID: "TUN-01", Title: "a tunnel hides the DSCP of the inner packet",
-		Rules: tunnelRules, Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: tunnelRules, Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why: "the underlay treats RDMA as best effort", Fix: "copy the DSCP to the outer header (uniform mode)",
 		Sources: []string{"RFC 2983"},
-		device:  observed(eachTunnel(hiddenDSCP)),
+		Switch:  checks.OnlyObserved(eachTunnel(hiddenDSCP)),
 	},
 	{
 		ID: "TUN-02", Title: "a tunnel loses ECN marks",
-		Rules: tunnelRules, Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: tunnelRules, Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why: "senders do not see the congestion of the underlay", Fix: "propagate ECN both ways (RFC 6040){how}",
 		Sources: []string{"RFC 6040"},
-		device:  observed(eachTunnel(lostMarks)),
+		Switch:  checks.OnlyObserved(eachTunnel(lostMarks)),
 	},
 	{
 		ID: "TUN-03", Title: "the two ends of a tunnel treat DSCP differently",
-		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsRunning,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeFabric, Reads: checks.ReadsRunning,
 		Why: "packets of one connection have different classes in each direction", Fix: "use the same mode on all tunnel ends",
-		device: observed(eachTunnel(tunnelMode)), outliers: otherTunnelMode,
+		Switch: checks.OnlyObserved(eachTunnel(tunnelMode)), Outliers: otherTunnelMode,
 	},
 }
 
 // eachTunnel runs a check on each tunnel of a switch with lossless ports.
-func eachTunnel(check func(*deviceRun, string, qos.Tunnel)) func(*deviceRun) {
-	return func(r *deviceRun) {
-		if !slices.ContainsFunc(r.d.Switch.Ports, func(p *intent.Port) bool { return r.lossless(p.Settings) != 0 }) {
+func eachTunnel(check func(*checks.Switch, string, qos.Tunnel)) func(*checks.Switch) {
+	return func(r *checks.Switch) {
+		if !slices.ContainsFunc(r.Device.Switch.Ports, func(p *intent.Port) bool { return r.Lossless(p.Settings) != 0 }) {
 			return
 		}
-		for _, name := range natural.Keys(r.cfg.Tunnels) {
-			check(r, name, r.cfg.Tunnels[name])
+		for _, name := range natural.Keys(r.Config.Tunnels) {
+			check(r, name, r.Config.Tunnels[name])
 		}
 	}
 }
 
-func (r *deviceRun) ofTunnel(what string) {
-	s := Warning
-	if slices.ContainsFunc(r.d.Fabric.Routing.Tunnels, func(t *intent.Tunnel) bool { return t.From == r.d.Switch }) {
-		s = Error
+func ofTunnel(r *checks.Switch, what string) {
+	s := checks.Warning
+	if slices.ContainsFunc(r.Device.Fabric.Routing.Tunnels, func(t *intent.Tunnel) bool { return t.From == r.Device.Switch }) {
+		s = checks.Error
 	}
-	r.found(Finding{Severity: s, What: what}, "")
+	r.Found(checks.Finding{Severity: s, What: what}, "")
 }
 
-func hiddenDSCP(r *deviceRun, name string, t qos.Tunnel) {
+func hiddenDSCP(r *checks.Switch, name string, t qos.Tunnel) {
 	if t.Encap.V != qos.DSCPPipe {
 		return
 	}
@@ -65,10 +66,10 @@ func hiddenDSCP(r *deviceRun, name string, t qos.Tunnel) {
 	if t.OuterDSCP.Set {
 		outer = fmt.Sprintf("DSCP %d", t.OuterDSCP.V)
 	}
-	r.ofTunnel(fmt.Sprintf("tunnel %s gives every outer header %s, whatever the DSCP of the inner packet", term.CleanLine(name), outer))
+	ofTunnel(r, fmt.Sprintf("tunnel %s gives every outer header %s, whatever the DSCP of the inner packet", term.CleanLine(name), outer))
 }
 
-func lostMarks(r *deviceRun, name string, t qos.Tunnel) {
+func lostMarks(r *checks.Switch, name string, t qos.Tunnel) {
 	into, out := t.ECNEncap.Set && !t.ECNEncap.V, t.ECNDecap.Set && !t.ECNDecap.V
 	what := ""
 	switch {
@@ -81,17 +82,17 @@ func lostMarks(r *deviceRun, name string, t qos.Tunnel) {
 	default:
 		return
 	}
-	r.ofTunnel("tunnel " + term.CleanLine(name) + " " + what)
+	ofTunnel(r, "tunnel "+term.CleanLine(name)+" "+what)
 }
 
-func tunnelMode(r *deviceRun, _ string, t qos.Tunnel) {
+func tunnelMode(r *checks.Switch, _ string, t qos.Tunnel) {
 	for way, mode := range map[string]qos.Opt[qos.DSCPMode]{"encapsulation": t.Encap, "decapsulation": t.Decap} {
 		if mode.Set {
-			r.trait(way+" of "+t.Kind+" tunnels", string(mode.V), "", r.d.Switch.Pos.String())
+			r.Trait(way+" of "+t.Kind+" tunnels", string(mode.V), "", r.Device.Switch.Pos.String())
 		}
 	}
 }
 
-func otherTunnelMode(o *outlierRun) {
-	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the DSCP mode at %s is %s, that of %d of %d is %s", o.group, o.value, o.share, o.of, o.usual)})
+func otherTunnelMode(o *checks.Outlier) {
+	o.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("the DSCP mode at %s is %s, that of %d of %d is %s", o.Group, o.Value, o.Share, o.Of, o.Usual)})
 }

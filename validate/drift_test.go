@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // TestDrift checks that a switch as intended has no drift, and that each differing setting
@@ -18,7 +19,7 @@ func TestDrift(t *testing.T) {
 	} {
 		have := decoded(t, saved(d))
 		edit(have.Ports[d.Switch.Ports[0].Name])
-		if got := Switch(d, have, Running, &State{}).Drift(); got != want {
+		if got := Switch(d, have, checks.Running, &checks.State{}).Drift(); got != want {
 			t.Errorf("%d settings differ, want %d", got, want)
 		}
 	}

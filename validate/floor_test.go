@@ -11,6 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // TestCableFloor checks that a lossless cable that no headroom of the switch covers is an error
@@ -45,8 +46,8 @@ func TestCableFloor(t *testing.T) {
 			return strings.NewReplacer("os: sonic, address: \"192.0.2.1:8080\", model: DellEMC-Z9332f-O32", sw,
 				"leaf1/Ethernet[0,8]", "leaf1/"+port, "leaf2/Ethernet[0,8]", "leaf2/Ethernet0", "cable: 40m", "cable: "+cable).Replace(base)
 		}
-		long := func(f Finding) bool {
-			return slices.Contains([]string{"BUF-01", "BUF-03", "BUF-04"}, f.ID) && f.Severity == Error && f.Device == "leaf1"
+		long := func(f checks.Finding) bool {
+			return slices.Contains([]string{"BUF-01", "BUF-03", "BUF-04"}, f.ID) && f.Severity == checks.Error && f.Device == "leaf1"
 		}
 		fs := static(t, text("40000m"))
 		if !slices.ContainsFunc(fs, long) {
@@ -85,7 +86,7 @@ func TestMostOnChip(t *testing.T) {
 func TestNoLinks(t *testing.T) {
 	text, _, _ := strings.Cut(base, "links:")
 	fs := static(t, text)
-	if len(fs) != 1 || fs[0].ID != "TOP-09" || !fs[0].Inconclusive() || !slices.Contains(fs[0].NotMade, "PFC-01") || Count(fs).Inconclusive != 1 {
+	if len(fs) != 1 || fs[0].ID != "TOP-09" || !fs[0].Inconclusive() || !slices.Contains(fs[0].NotMade, "PFC-01") || checks.Count(fs).Inconclusive != 1 {
 		t.Errorf("an intent without links: %+v", fs)
 	}
 	if fs := static(t, base); len(fs) > 0 {
@@ -103,8 +104,8 @@ func TestChecksNotMadeForMissingData(t *testing.T) {
 	c := compile(t, closBase)
 	d := c.Device(c.Fabric().Switch("leaf1"))
 	run := NewRun(c.Fabric())
-	run.Add(Switch(d, decoded(t, saved(d)), Running, &State{NotInForce: "ASIC_DB has no ports"}))
-	fs = slices.DeleteFunc(run.Findings(today), func(f Finding) bool { return f.ID != "OPS-02" })
+	run.Add(Switch(d, decoded(t, saved(d)), checks.Running, &checks.State{NotInForce: "ASIC_DB has no ports"}))
+	fs = slices.DeleteFunc(run.Findings(today), func(f checks.Finding) bool { return f.ID != "OPS-02" })
 	if len(fs) != 1 || fs[0].Unchecked != "values in force" || !slices.Equal(fs[0].NotMade, []string{"BUF-15", "MTU-05", "OPS-02", "PFC-10"}) {
 		t.Errorf("without a state: %+v", fs)
 	}
@@ -127,7 +128,7 @@ func TestRunningSwitchOfUnknownModel(t *testing.T) {
 		have := decoded(t, saved(d))
 		have.Hardware.Rows = c.rows
 		run := NewRun(comp.Fabric())
-		run.Add(Switch(d, have, Running, nil))
+		run.Add(Switch(d, have, checks.Running, nil))
 		var got []string
 		for _, f := range run.Findings(today) {
 			if f.ID == "CAT-01" {
@@ -147,10 +148,10 @@ func TestTrustPCP(t *testing.T) {
 	run := NewRun(c.Fabric())
 	for _, sw := range c.Fabric().Switches {
 		d := c.Device(sw)
-		run.Add(Switch(d, decoded(t, saved(d)), Running, nil))
+		run.Add(Switch(d, decoded(t, saved(d)), checks.Running, nil))
 	}
 	for _, f := range run.Findings(today) {
-		if f.Severity == Error {
+		if f.Severity == checks.Error {
 			t.Errorf("%s %s: %s", f.ID, f.Place(), f.What)
 		}
 	}
@@ -164,7 +165,7 @@ func TestHeadroomNotShown(t *testing.T) {
 		fs := ran(t, c, func(d *qos.Device) {
 			d.Ports["Ethernet16"].Groups[3].Lossless, d.Ports["Ethernet16"].Groups[3].Headroom = qos.Of(true), qos.Of(qos.Headroom{XOFF: 1 << 20})
 		})
-		i := slices.IndexFunc(fs, func(f Finding) bool { return f.Device == "leaf1" && f.Unchecked == "headroom" })
+		i := slices.IndexFunc(fs, func(f checks.Finding) bool { return f.Device == "leaf1" && f.Unchecked == "headroom" })
 		if i < 0 || slices.Contains(fs[i].NotMade, "BUF-01") != open {
 			t.Errorf("%s: %+v", spare, fs)
 		}
@@ -183,9 +184,9 @@ func TestUnsavedPorts(t *testing.T) {
 			have.Ports[name].AdminUp = qos.Of(name != port)
 		}
 		have.Ports["Ethernet0"].AdminUp = qos.Of(false)
-		run.Add(Switch(d, have, Running, &State{Unsaved: []string{"PORT"}}))
+		run.Add(Switch(d, have, checks.Running, &checks.State{Unsaved: []string{"PORT"}}))
 		fs := run.Findings(today)
-		if i := slices.IndexFunc(fs, func(f Finding) bool { return f.ID == "OPS-01" }); i < 0 || !strings.HasPrefix(fs[i].Fix, fix) {
+		if i := slices.IndexFunc(fs, func(f checks.Finding) bool { return f.ID == "OPS-01" }); i < 0 || !strings.HasPrefix(fs[i].Fix, fix) {
 			t.Errorf("%s is down: %+v", port, fs)
 		}
 	}

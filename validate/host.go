@@ -9,11 +9,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // checkHost makes the checks of one host, as validate.Host says.
-func checkHost(f *intent.Fabric, h *intent.Host, running, desired *nic.Host, ends func(intent.Endpoint) End) []Finding {
-	var c collector
+func checkHost(f *intent.Fabric, h *intent.Host, running, desired *nic.Host, ends func(intent.Endpoint) checks.End) []checks.Finding {
+	var c checks.Collector
 	v := hostCheck{c: &c, fabric: f, host: h, running: running, desired: desired, ends: ends}
 	byPort := map[string][]nic.Change{}
 	for _, ch := range nic.Diff(running, desired) {
@@ -29,19 +30,19 @@ func checkHost(f *intent.Fabric, h *intent.Host, running, desired *nic.Host, end
 		v.upper(name, byPort[name])
 	}
 	v.strangers()
-	return c.list
+	return c.List
 }
 
 type hostCheck struct {
-	c                *collector
+	c                *checks.Collector
 	fabric           *intent.Fabric
 	host             *intent.Host
 	running, desired *nic.Host
-	ends             func(intent.Endpoint) End
+	ends             func(intent.Endpoint) checks.End
 }
 
-func (v *hostCheck) add(id string, s Severity, port, where, fix, format string, args ...any) {
-	v.c.add(Finding{ID: id, Severity: s, Device: v.host.Name, Where: where, Fix: fix, What: fmt.Sprintf(format, args...)}, port)
+func (v *hostCheck) add(id string, s checks.Severity, port, where, fix, format string, args ...any) {
+	v.c.Add(checks.Finding{ID: id, Severity: s, Device: v.host.Name, Where: where, Fix: fix, What: fmt.Sprintf(format, args...)}, port)
 }
 
 const applyHost = "apply the intent to the host"
@@ -57,11 +58,11 @@ func (v *hostCheck) agents() {
 	for _, name := range natural.Keys(v.desired.Ports) {
 		if why := firmwareAgent(v.running.Ports[name]); why != "" {
 			two = true
-			v.add("DCB-02", Error, name, v.host.Pos.String(), fix+"; turn the firmware's agents off", "%s is active on the host, and the firmware runs its own agent: %s (layer %s)", agents, why, nic.LayerFirmware)
+			v.add("DCB-02", checks.Error, name, v.host.Pos.String(), fix+"; turn the firmware's agents off", "%s is active on the host, and the firmware runs its own agent: %s (layer %s)", agents, why, nic.LayerFirmware)
 		}
 	}
 	if !two {
-		v.add("DCB-02", Warning, "", v.host.Pos.String(), fix, "%s is active and writes the same DCB settings as this tool (layer %s)", agents, nic.LayerDriver)
+		v.add("DCB-02", checks.Warning, "", v.host.Pos.String(), fix, "%s is active and writes the same DCB settings as this tool (layer %s)", agents, nic.LayerDriver)
 	}
 }
 
@@ -94,17 +95,17 @@ func (v *hostCheck) unit(changes []nic.Change) {
 	for _, ch := range changes {
 		switch {
 		case ch.Kind == nic.KindUnknown:
-			v.unread("READ", Info, "", ch.Field, "", ch)
+			v.unread("READ", checks.Info, "", ch.Field, "", ch)
 		case ch.Field == nic.FieldUnit && ch.Old == qos.Absent:
-			v.add("NIC-05", Warning, "", v.host.Pos.String(), "install the boot unit", "no boot unit is installed: the settings of the layers %s and %s are lost at a reboot", nic.LayerDriver, nic.LayerRDMA)
+			v.add("NIC-05", checks.Warning, "", v.host.Pos.String(), "install the boot unit", "no boot unit is installed: the settings of the layers %s and %s are lost at a reboot", nic.LayerDriver, nic.LayerRDMA)
 		case ch.Field == nic.FieldUnit && v.running.Unit.Masked != "":
-			v.add("NIC-05", Warning, "", v.host.Pos.String(), ch.Blocked, "the boot unit does not start for each device: %s: the settings of the layers %s and %s may be lost at a reboot", ch.Old, nic.LayerDriver, nic.LayerRDMA)
+			v.add("NIC-05", checks.Warning, "", v.host.Pos.String(), ch.Blocked, "the boot unit does not start for each device: %s: the settings of the layers %s and %s may be lost at a reboot", ch.Old, nic.LayerDriver, nic.LayerRDMA)
 		case ch.Field == nic.FieldUnit && ch.Blocked != "": // the unit failed
-			v.add("NIC-05", Warning, "", v.host.Pos.String(), ch.Blocked, "the last run of the boot unit %s: the settings of the layers %s and %s may be lost at a reboot", ch.Old, nic.LayerDriver, nic.LayerRDMA)
+			v.add("NIC-05", checks.Warning, "", v.host.Pos.String(), ch.Blocked, "the last run of the boot unit %s: the settings of the layers %s and %s may be lost at a reboot", ch.Old, nic.LayerDriver, nic.LayerRDMA)
 		case ch.Field == nic.FieldUnit && v.running.Unit.Stale != "":
-			v.add("NIC-05", Warning, "", v.host.Pos.String(), "install the boot unit again", "the boot unit is incomplete: %s: the settings of the layers %s and %s may be lost at a reboot", ch.Old, nic.LayerDriver, nic.LayerRDMA)
+			v.add("NIC-05", checks.Warning, "", v.host.Pos.String(), "install the boot unit again", "the boot unit is incomplete: %s: the settings of the layers %s and %s may be lost at a reboot", ch.Old, nic.LayerDriver, nic.LayerRDMA)
 		case ch.Field == nic.FieldUnit:
-			v.add("NIC-05", Warning, "", v.host.Pos.String(), "install the boot unit again", "the boot unit applies settings that differ from the intent: they return at a reboot, in the layers %s and %s", nic.LayerDriver, nic.LayerRDMA)
+			v.add("NIC-05", checks.Warning, "", v.host.Pos.String(), "install the boot unit again", "the boot unit applies settings that differ from the intent: they return at a reboot, in the layers %s and %s", nic.LayerDriver, nic.LayerRDMA)
 		}
 	}
 }
@@ -119,14 +120,14 @@ func (v *hostCheck) strangers() {
 		if v.desired.Ports[name] != nil || p == nil || p.RDMA == "" || p.VF || !p.Carrier.Or(false) {
 			continue
 		}
-		v.add("NIC-04", Info, term.CleanLine(name), v.host.Pos.String(), "add it to the host's nics, if it belongs to the fabric", "RDMA device %s has a link but is not in the intent: it was not checked", term.CleanLine(p.RDMA))
+		v.add("NIC-04", checks.Info, term.CleanLine(name), v.host.Pos.String(), "add it to the host's nics, if it belongs to the fabric", "RDMA device %s has a link but is not in the intent: it was not checked", term.CleanLine(p.RDMA))
 	}
 }
 
 // unread adds a finding for settings that could not be read; the caller combines fields with
 // the same reason.
-func (v *hostCheck) unread(id string, s Severity, port, fields, fix string, ch nic.Change) {
-	v.c.add(Finding{ID: id, Severity: s, Device: v.host.Name, Where: ch.Reason, Fix: fix, Unchecked: fields, Because: "the host does not show it",
+func (v *hostCheck) unread(id string, s checks.Severity, port, fields, fix string, ch nic.Change) {
+	v.c.Add(checks.Finding{ID: id, Severity: s, Device: v.host.Name, Where: ch.Reason, Fix: fix, Unchecked: fields, Because: "the host does not show it",
 		What: fmt.Sprintf("could not be read: %s: %s", fields, ch.Blocked)}, port)
 }
 
@@ -134,7 +135,7 @@ func (v *hostCheck) port(name string, byPort map[string][]nic.Change) {
 	have, want, changes := v.running.Ports[name], v.desired.Ports[name], byPort[name]
 	if have == nil {
 		what, fix := v.lost(want)
-		v.add("NIC-04", Error, name, want.From[nic.FieldPort], fix, "%s", what)
+		v.add("NIC-04", checks.Error, name, want.From[nic.FieldPort], fix, "%s", what)
 		return
 	}
 	pv := v.check(name)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // notSettings lists checks whose fix is not a NIC setting, with the kind of fix.
@@ -26,7 +27,7 @@ var intoIntent = regexp.MustCompile(`(?:list (\S+) in nics of the host in the in
 // this tool does not set it.
 func TestFixesAreAppliedOrNamedManual(t *testing.T) {
 	seen := map[string]bool{}
-	judge := func(h *hostCase, f Finding) {
+	judge := func(h *hostCase, f checks.Finding) {
 		t.Helper()
 		seen[f.ID] = true
 		before := nic.Diff(h.running, h.desired)

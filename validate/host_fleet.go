@@ -14,10 +14,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // compareHosts makes the checks of NICs that work together, as validate.Hosts says.
-func compareHosts(running []*nic.Host, managed func(host, port string) bool) []Finding {
+func compareHosts(running []*nic.Host, managed func(host, port string) bool) []checks.Finding {
 	kinds := map[string][]member{}
 	var all []member
 	for _, h := range running {
@@ -34,7 +35,7 @@ func compareHosts(running []*nic.Host, managed func(host, port string) bool) []F
 			}
 		}
 	}
-	var c collector
+	var c checks.Collector
 	for _, kind := range natural.Keys(kinds) {
 		ms := kinds[kind]
 		outliers(&c, ms, common{"NIC-08", "firmware", nic.LayerFirmware,
@@ -57,7 +58,7 @@ func compareHosts(running []*nic.Host, managed func(host, port string) bool) []F
 		func(string) string {
 			return "give all of them the MTU of mtu.host and mtu.rdma in the intent: apply it to these hosts"
 		}})
-	return c.list
+	return c.List
 }
 
 // sameParameter returns the fix for a congestion control parameter of a driver's cards.
@@ -97,7 +98,7 @@ type common struct {
 
 // outliers reports the members whose value differs from the most frequent one, one finding for
 // each host and value. If no value is the most frequent, one finding lists all.
-func outliers(c *collector, ms []member, tr common) {
+func outliers(c *checks.Collector, ms []member, tr common) {
 	var groups ordered.Groups[string, member]
 	for _, m := range ms {
 		if v, ok := tr.value(m.p); ok {
@@ -124,7 +125,7 @@ func outliers(c *collector, ms []member, tr common) {
 	}
 	for _, m := range ms {
 		if v, ok := tr.value(m.p); ok && v != usual {
-			c.add(Finding{ID: tr.id, Severity: Warning, Device: m.host, Fix: tr.fix(term.CleanLine(usual)),
+			c.Add(checks.Finding{ID: tr.id, Severity: checks.Warning, Device: m.host, Fix: tr.fix(term.CleanLine(usual)),
 				What: fmt.Sprintf("%s is %s, %d other NICs have %s (layer %s)", tr.name, term.CleanLine(v), most, term.CleanLine(usual), tr.layer)}, m.port)
 		}
 	}
@@ -135,9 +136,9 @@ const splitShown = 4
 
 // reportTie reports members without a most frequent value. The finding is on the host if they are
 // all on one.
-func reportTie(c *collector, values []string, groups map[string][]member, tr common) {
+func reportTie(c *checks.Collector, values []string, groups map[string][]member, tr common) {
 	var parts []string
-	f := Finding{ID: tr.id, Severity: Warning, Device: groups[values[0]][0].host, Fix: tr.fix("")}
+	f := checks.Finding{ID: tr.id, Severity: checks.Warning, Device: groups[values[0]][0].host, Fix: tr.fix("")}
 	for _, group := range groups {
 		if slices.ContainsFunc(group, func(m member) bool { return m.host != f.Device }) {
 			f.Device = ""
@@ -155,5 +156,5 @@ func reportTie(c *collector, values []string, groups map[string][]member, tr com
 		parts = append(parts, fmt.Sprintf("%s on %s (%s)", term.CleanLine(v), words.Count(len(names), "NIC"), term.Clip(natural.Fold(natural.Sorted(names)), 80)))
 	}
 	f.What = fmt.Sprintf("%s differs: %s (layer %s)", tr.name, strings.Join(parts, ", "), tr.layer)
-	c.add(f, "")
+	c.Add(f, "")
 }

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // gpus checks whether RDMA to GPU memory leaves the root complex of the NIC.
@@ -10,7 +11,7 @@ func (p *portCheck) gpus(at string) {
 		return
 	}
 	near, beside := p.running.GPUsNear(p.have)
-	severity, way := Info, "they are on its NUMA node"
+	severity, way := checks.Info, "they are on its NUMA node"
 	switch seat := p.have.Seat.V; {
 	case len(near) > 0:
 		return
@@ -18,7 +19,7 @@ func (p *portCheck) gpus(at string) {
 		way = "some are on its NUMA node"
 	case len(beside) > 0:
 	case seat.Node.Set && p.running.GPUs[0].Node.Set:
-		severity, way = Warning, "they are on other NUMA nodes, and RDMA to their memory crosses the link between CPUs"
+		severity, way = checks.Warning, "they are on other NUMA nodes, and RDMA to their memory crosses the link between CPUs"
 	default:
 		way = "the host does not show their NUMA nodes"
 	}

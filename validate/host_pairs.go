@@ -6,6 +6,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // pairs finds programs whose queue pairs send RDMA in another class than the intent says: a
@@ -28,7 +29,7 @@ func (p *portCheck) pairs(at string) {
 		if prio >= 0 {
 			in = fmt.Sprintf("priority %d", prio)
 		}
-		p.add("NIC-16", Warning, p.name, at, fmt.Sprintf("set NCCL_IB_TC=%d, UCX_IB_TRAFFIC_CLASS=%d or the like in %s", w.ToS.V, w.ToS.V, term.CleanLine(use.Program)),
+		p.add("NIC-16", checks.Warning, p.name, at, fmt.Sprintf("set NCCL_IB_TC=%d, UCX_IB_TRAFFIC_CLASS=%d or the like in %s", w.ToS.V, w.ToS.V, term.CleanLine(use.Program)),
 			"%s sends RDMA with DSCP %d (%s), seen on %d of its %s; the intent says DSCP %d", term.CleanLine(use.Program), use.DSCP, in, use.Read, words.Count(use.Of, "queue pair"), w.ToS.V>>2)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // portCheck checks one NIC.
@@ -24,23 +25,23 @@ type portCheck struct {
 	// state.
 	sw    *intent.Port
 	end   intent.Endpoint
-	far   End
+	far   checks.End
 	speed units.Rate
 }
 
-func (p *portCheck) found(id string, s Severity, field, fix, format string, args ...any) {
+func (p *portCheck) found(id string, s checks.Severity, field, fix, format string, args ...any) {
 	p.add(id, s, p.name, p.want.From[field], fix, "%s (layer %s)", fmt.Sprintf(format, args...), nic.LayerOf(field))
 }
 
 // foundTowards adds a finding about both ends of a link. The text does not name the switch
 // port, so that one cause on many NICs is one finding.
-func (p *portCheck) foundTowards(id string, s Severity, field, fix, format string, args ...any) {
-	p.c.add(Finding{ID: id, Severity: s, Device: p.host.Name, Where: p.want.From[field], Fix: fix, Peers: []string{p.end.String()},
+func (p *portCheck) foundTowards(id string, s checks.Severity, field, fix, format string, args ...any) {
+	p.c.Add(checks.Finding{ID: id, Severity: s, Device: p.host.Name, Where: p.want.From[field], Fix: fix, Peers: []string{p.end.String()},
 		What: fmt.Sprintf("%s (layer %s)", fmt.Sprintf(format, args...), nic.LayerOf(field))}, p.name)
 }
 
 // differs reports a change without further interpretation.
-func (p *portCheck) differs(id string, s Severity, ch nic.Change) {
+func (p *portCheck) differs(id string, s checks.Severity, ch nic.Change) {
 	layer := ""
 	if ch.Layer != "" {
 		layer = fmt.Sprintf(" (layer %s)", ch.Layer)
@@ -50,25 +51,25 @@ func (p *portCheck) differs(id string, s Severity, ch nic.Change) {
 
 // carrier reports a NIC without a carrier. It is an error if the intent has a link for the NIC.
 func (p *portCheck) carrier() {
-	severity, where := Warning, p.want.From[nic.FieldPort]
+	severity, where := checks.Warning, p.want.From[nic.FieldPort]
 	if n := p.host.NIC(p.name); n != nil && n.Link != nil {
-		severity = Error
+		severity = checks.Error
 	}
-	f := Finding{ID: "NIC-11", Severity: severity, Device: p.host.Name, Where: where, What: "the NIC has no carrier", Fix: fixIn(nicChecks, "NIC-11")}
+	f := checks.Finding{ID: "NIC-11", Severity: severity, Device: p.host.Name, Where: where, What: "the NIC has no carrier", Fix: checks.FixIn(nicChecks, "NIC-11")}
 	switch {
 	case !p.have.Carrier.Set:
-		f.Severity, f.What, f.Fix = Info, "the host does not show whether the NIC has a carrier", "check the interface on the host"
+		f.Severity, f.What, f.Fix = checks.Info, "the host does not show whether the NIC has a carrier", "check the interface on the host"
 		f.Unchecked, f.Because = "whether NICs have a carrier", "the host does not show it"
 	case p.have.Carrier.V:
 		return
 	}
-	p.c.add(f, p.name)
+	p.c.Add(f, p.name)
 }
 
 // compareSpeed compares the speed of the link with the intent's: headroom depends on it.
 func (p *portCheck) compareSpeed() {
 	if have := p.have.Speed; have.Set && p.speed > 0 && have.V != p.speed && p.have.Carrier.V {
-		p.add("PRT-04", Warning, p.name, p.want.From[nic.FieldPort], "repair the link, or correct its speed in the intent", "the link runs at %s, the intent says %s", have.V, p.speed)
+		p.add("PRT-04", checks.Warning, p.name, p.want.From[nic.FieldPort], "repair the link, or correct its speed in the intent", "the link runs at %s, the intent says %s", have.V, p.speed)
 	}
 }
 
@@ -88,11 +89,11 @@ func (p *portCheck) pfc(changes []nic.Change) {
 	switch {
 	case have == want: // if the switch differs, a check of the switch reports it
 	case p.far.Known && have != p.far.PFC:
-		p.foundTowards("PFC-02", Error, nic.FieldPFC, fix(applyHost), "the NIC pauses %s, the switch port pauses %s", have, p.far.PFC)
+		p.foundTowards("PFC-02", checks.Error, nic.FieldPFC, fix(applyHost), "the NIC pauses %s, the switch port pauses %s", have, p.far.PFC)
 	case p.far.Known:
-		p.foundTowards("DRIFT", Error, nic.FieldPFC, fix("apply the intent to both ends"), "the NIC and the switch port pause %s, the intent says %s", have, want)
+		p.foundTowards("DRIFT", checks.Error, nic.FieldPFC, fix("apply the intent to both ends"), "the NIC and the switch port pause %s, the intent says %s", have, want)
 	default:
-		p.found("PFC-02", Error, nic.FieldPFC, fix(applyHost), "the NIC pauses %s, the intent says %s for both ends", have, want)
+		p.found("PFC-02", checks.Error, nic.FieldPFC, fix(applyHost), "the NIC pauses %s, the intent says %s for both ends", have, want)
 	}
 }
 
@@ -103,42 +104,42 @@ func (p *portCheck) change(ch nic.Change) {
 		return
 	}
 	if _, ok := nic.DCQCNName(ch.Field); ok {
-		p.differs("DRIFT", Warning, ch)
+		p.differs("DRIFT", checks.Warning, ch)
 		return
 	}
 	switch ch.Field {
 	case nic.FieldPFC: // checked from both ends by pfc
 	case nic.FieldRDMA:
 		if p.have.RDMA != "" { // else NIC-13 reports it
-			p.differs("DRIFT", Error, ch)
+			p.differs("DRIFT", checks.Error, ch)
 		}
 	case nic.FieldTrust:
-		p.differs("NIC-01", Error, ch)
+		p.differs("NIC-01", checks.Error, ch)
 	case nic.FieldDSCP:
 		p.dscp(ch)
 	case nic.FieldToS:
 		p.tos(ch)
 	case nic.FieldTrafficClass:
 		if p.have.TrafficClass.V < 0 {
-			p.found("NIC-06", Warning, nic.FieldTrafficClass, blockedOr(ch, applyHost), "traffic_class is unset: queue pairs opened without RDMA-CM use priority 0 unless the application marks them")
+			p.found("NIC-06", checks.Warning, nic.FieldTrafficClass, blockedOr(ch, applyHost), "traffic_class is unset: queue pairs opened without RDMA-CM use priority 0 unless the application marks them")
 			return
 		}
-		p.differs("NIC-03", Error, ch)
+		p.differs("NIC-03", checks.Error, ch)
 	case nic.FieldLinkPause:
-		p.differs("PFC-05", Error, ch)
+		p.differs("PFC-05", checks.Error, ch)
 	case nic.FieldETS:
-		p.differs("SCH-04", Warning, ch)
+		p.differs("SCH-04", checks.Warning, ch)
 	case nic.FieldCable:
-		p.differs("BUF-13", Warning, ch)
+		p.differs("BUF-13", checks.Warning, ch)
 	case nic.FieldBuffers:
 		if ch.Blocked != "" || !p.buffers(applyHost) {
-			p.differs("BUF-13", Warning, ch)
+			p.differs("BUF-13", checks.Warning, ch)
 		}
 	case nic.FieldWilling:
 		p.willing(blockedOr(ch, applyHost))
 	case nic.FieldStallPrevention:
 		if ch.Blocked != "" || !p.stall(applyHost) {
-			p.differs("NIC-07", Warning, ch)
+			p.differs("NIC-07", checks.Warning, ch)
 		}
 	case nic.FieldECN:
 		p.congestion(ch)
@@ -148,16 +149,16 @@ func (p *portCheck) change(ch nic.Change) {
 		p.cnpPriority(ch)
 	case nic.FieldDCBX:
 		if len(p.running.Agents) == 0 { // else DCB-02 reports two agents
-			p.add("DCB-03", Warning, p.name, ch.Reason, blockedOr(ch, "let the host own DCBX: "+applyHost), "DCBX belongs to the %s: PFC follows what it negotiates (layer %s)", ch.Old, ch.Layer)
+			p.add("DCB-03", checks.Warning, p.name, ch.Reason, blockedOr(ch, "let the host own DCBX: "+applyHost), "DCBX belongs to the %s: PFC follows what it negotiates (layer %s)", ch.Old, ch.Layer)
 		}
 	case nic.FieldRoCEApp:
-		p.differs("NIC-02", Warning, ch)
+		p.differs("NIC-02", checks.Warning, ch)
 	case nic.FieldRings, nic.FieldMaxReadRequest, nic.FieldRelaxedOrdering, nic.FieldVFs, nic.FieldSFs, nic.FieldVFTrust, nic.FieldRepresentors:
-		p.differs("DRIFT", Warning, ch)
+		p.differs("DRIFT", checks.Warning, ch)
 	case nic.FieldMTU:
 		p.mtu(ch)
 	default:
-		p.differs("DRIFT", Error, ch)
+		p.differs("DRIFT", checks.Error, ch)
 	}
 }
 
@@ -177,14 +178,14 @@ func blockedOr(ch nic.Change, fix string) string {
 func (p *portCheck) tos(ch nic.Change) {
 	have, want := p.have.ToS, p.want.ToS.V
 	if !have.Set || have.V>>2 != want>>2 {
-		p.differs("NIC-03", Error, ch)
+		p.differs("NIC-03", checks.Error, ch)
 		return
 	}
 	bits := "Not-ECT"
 	if have.V&3 == 3 {
 		bits = "CE"
 	}
-	p.found("ECN-13", Warning, nic.FieldToS, fmt.Sprintf("%s, to set ToS %d", applyHost, want), "ToS %d has the ECN bits of %s, and it is not known whether %s sets them itself", have.V, bits, cmp.Or(term.CleanLine(p.have.Driver), "the driver"))
+	p.found("ECN-13", checks.Warning, nic.FieldToS, fmt.Sprintf("%s, to set ToS %d", applyHost, want), "ToS %d has the ECN bits of %s, and it is not known whether %s sets them itself", have.V, bits, cmp.Or(term.CleanLine(p.have.Driver), "the driver"))
 }
 
 // dscp reports a wrong DSCP map: an error if it moves RDMA or congestion notifications,
@@ -194,10 +195,10 @@ func (p *portCheck) dscp(ch nic.Change) {
 	if p.have.Trust != p.want.Trust && !slices.ContainsFunc(m[:], func(v int8) bool { return v != qos.Unmapped }) {
 		return
 	}
-	severity := Warning
+	severity := checks.Warning
 	for d := range m {
 		if m[d] != want[d] && want[d] >= 0 && (p.want.PFC.V.Has(int(want[d])) || p.want.CNPPriority.Set && int(want[d]) == p.want.CNPPriority.V) {
-			severity = Error
+			severity = checks.Error
 		}
 	}
 	p.differs("NIC-02", severity, ch)
@@ -207,20 +208,20 @@ func (p *portCheck) dscp(ch nic.Change) {
 // notification point answers marked packets, the reaction point slows down.
 func (p *portCheck) congestion(ch nic.Change) {
 	if np, rp := p.have.NotificationPoint, p.have.ReactionPoint; np.Set && rp.Set && np.V != rp.V {
-		p.add("ECN-11", Error, p.name, ch.Reason, blockedOr(ch, applyHost), "the notification point is on for %s and the reaction point for %s, the intent says %s for both (layer %s)", np.V, rp.V, p.want.ECN.V, ch.Layer)
+		p.add("ECN-11", checks.Error, p.name, ch.Reason, blockedOr(ch, applyHost), "the notification point is on for %s and the reaction point for %s, the intent says %s for both (layer %s)", np.V, rp.V, p.want.ECN.V, ch.Layer)
 		return
 	}
-	p.differs("ECN-11", Error, ch)
+	p.differs("ECN-11", checks.Error, ch)
 }
 
 // cnpDSCP reports a wrong CNP DSCP: an error if the DSCP is not in the class of congestion
 // notifications.
 func (p *portCheck) cnpDSCP(ch nic.Change) {
 	if have := p.have.CNPDSCP.V; have >= 0 && p.isCNP(uint64(have)) {
-		p.differs("DRIFT", Warning, ch)
+		p.differs("DRIFT", checks.Warning, ch)
 		return
 	}
-	p.add("CLS-08", Error, p.name, ch.Reason, blockedOr(ch, applyHost), "%s is %s, the intent says %s (layer %s)%s", ch.Field, ch.Old, ch.New, ch.Layer, byOperator(p.have.CNPDSCP.V))
+	p.add("CLS-08", checks.Error, p.name, ch.Reason, blockedOr(ch, applyHost), "%s is %s, the intent says %s (layer %s)%s", ch.Field, ch.Old, ch.New, ch.Layer, byOperator(p.have.CNPDSCP.V))
 }
 
 // isCNP reports whether a DSCP is in the class of congestion notifications.
@@ -236,18 +237,18 @@ func (p *portCheck) cnpPriority(ch nic.Change) {
 
 // tagCounts returns the severity of a wrong priority in a VLAN tag: it decides the class of a
 // packet if an end of the link trusts PCP, and has no effect if both ends trust DSCP.
-func (p *portCheck) tagCounts() (s Severity, why string) {
+func (p *portCheck) tagCounts() (s checks.Severity, why string) {
 	trusts := []qos.Trust{p.have.Trust.V, p.far.Trust}
 	if trusts[1] == "" && p.sw != nil {
 		trusts[1] = p.sw.Settings.Trust.V
 	}
 	switch {
 	case slices.Contains(trusts, qos.TrustPCP):
-		return Error, ""
+		return checks.Error, ""
 	case trusts[0] == qos.TrustDSCP && trusts[1] == qos.TrustDSCP:
-		return Info, "; both ends classify by DSCP, so that it has no effect"
+		return checks.Info, "; both ends classify by DSCP, so that it has no effect"
 	}
-	return Warning, ""
+	return checks.Warning, ""
 }
 
 // firmware reports a firmware setting that is not programmed or waits for a reset.
@@ -269,7 +270,7 @@ func (p *portCheck) firmware(name string, ch nic.Change) {
 	} else if inForce.Known() {
 		what += fmt.Sprintf(" and %s in force", term.CleanLine(inForce.String()))
 	}
-	id, severity, by := "DRIFT", Warning, ""
+	id, severity, by := "DRIFT", checks.Warning, ""
 	wrongNow := inForce.Numbered && !inForce.Same(mlxconfig.ParseValue(ch.New))
 	base := strings.TrimSuffix(name, fmt.Sprintf("_P%d", p.have.CardPort))
 	switch {
@@ -278,10 +279,10 @@ func (p *portCheck) firmware(name string, ch nic.Change) {
 		id = "ECN-11"
 		need := uint64(p.want.Wanted.V.CCPriorities)
 		if inForce.Numbered && inForce.Number&need != need && !p.have.ECN.Set {
-			severity = Error
+			severity = checks.Error
 		}
 	case base == "CNP_DSCP" && wrongNow && !p.have.CNPDSCP.Set && !p.isCNP(inForce.Number):
-		id, severity, by = "CLS-08", Error, byOperator(int(inForce.Number))
+		id, severity, by = "CLS-08", checks.Error, byOperator(int(inForce.Number))
 	case base == "CNP_802P_PRIO" && wrongNow && !p.have.CNPPriority.Set:
 		id = "NIC-09"
 		severity, _ = p.tagCounts()
@@ -311,10 +312,10 @@ func (p *portCheck) mtu(ch nic.Change) {
 				fix = "raise mtu.fabric in the intent, or lower mtu.host"
 			}
 		}
-		p.foundTowards("MTU-03", Error, nic.FieldMTU, fix, "the NIC sends packets of up to %d B, the switch port %s %d B", have, says, limit)
+		p.foundTowards("MTU-03", checks.Error, nic.FieldMTU, fix, "the NIC sends packets of up to %d B, the switch port %s %d B", have, says, limit)
 	case p.lowRDMA(): // MTU-04 reports it
 	default:
-		p.differs("DRIFT", Warning, ch)
+		p.differs("DRIFT", checks.Warning, ch)
 	}
 }
 
@@ -341,16 +342,16 @@ func (p *portCheck) unknown(changes []nic.Change) {
 		what := strings.Join(fields, ", ")
 		switch {
 		case !essential:
-			p.unread("READ", Info, p.name, what, "", first)
+			p.unread("READ", checks.Info, p.name, what, "", first)
 		case first.Field == nic.FieldDCB:
 			// No VF or SF shows these settings, even if its port is set correctly.
-			p.unread(unproven, Warning, p.name, "pfc, trust, dscp, ets", "validate the machine that has the physical function, or the DPU itself; if neither is possible, accept this in the intent", first)
+			p.unread(unproven, checks.Warning, p.name, "pfc, trust, dscp, ets", "validate the machine that has the physical function, or the DPU itself; if neither is possible, accept this in the intent", first)
 		case noDCB && p.have.Driver == nic.DriverIonic:
-			p.unread(unproven, Error, p.name, what, "install AMD's nicctl on the host, and read it as root (--sudo)", first)
+			p.unread(unproven, checks.Error, p.name, what, "install AMD's nicctl on the host, and read it as root (--sudo)", first)
 		case noDCB && slices.Contains(fields, nic.FieldPFC):
-			p.unread(unproven, Error, p.name, what, "use a driver and a kernel with DCB operations (CONFIG_DCB); if the vendor's own tool sets the NIC, check it with that and accept this in the intent", first)
+			p.unread(unproven, checks.Error, p.name, what, "use a driver and a kernel with DCB operations (CONFIG_DCB); if the vendor's own tool sets the NIC, check it with that and accept this in the intent", first)
 		default:
-			p.unread(unproven, Error, p.name, what, "read the host as root (--sudo), with the driver and its tools installed", first)
+			p.unread(unproven, checks.Error, p.name, what, "read the host as root (--sudo), with the driver and its tools installed", first)
 		}
 	}
 }

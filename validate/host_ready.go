@@ -9,6 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // rdmaModules are the kernel modules that create the RDMA devices of each driver's cards.
@@ -30,11 +31,11 @@ func (p *portCheck) checkReadiness() {
 		switch {
 		case g.V.Routed():
 		case len(g.V.V2) > 0:
-			p.add("NIC-14", Warning, p.name, at, "give the interface an IP address", "RoCE v2 has link-local addresses alone: RDMA does not leave the subnet")
+			p.add("NIC-14", checks.Warning, p.name, at, "give the interface an IP address", "RoCE v2 has link-local addresses alone: RDMA does not leave the subnet")
 		case g.V.V1 > 0:
-			p.add("NIC-14", Error, p.name, at, "turn RoCE v2 on in the firmware or the driver of the card: this tool does not", "the NIC has addresses for RoCE v1 alone")
+			p.add("NIC-14", checks.Error, p.name, at, "turn RoCE v2 on in the firmware or the driver of the card: this tool does not", "the NIC has addresses for RoCE v1 alone")
 		default:
-			p.add("NIC-14", Error, p.name, at, "bring the interface up and give it an IP address; on an NVIDIA card look at 'devlink dev param show', enable_roce: this tool does not set it", "the NIC has no address for RoCE v2: no connection can be made")
+			p.add("NIC-14", checks.Error, p.name, at, "bring the interface up and give it an IP address; on an NVIDIA card look at 'devlink dev param show', enable_roce: this tool does not set it", "the NIC has no address for RoCE v2: no connection can be made")
 		}
 	}
 	p.slot(at)
@@ -45,10 +46,10 @@ func (p *portCheck) checkReadiness() {
 
 // noRDMA reports a missing RDMA device if the intent uses it.
 func (p *portCheck) noRDMA(at string) {
-	severity := Warning
+	severity := checks.Warning
 	switch {
 	case p.want.RDMA != "":
-		severity = Error
+		severity = checks.Error
 	case !p.want.ToS.Set:
 		return
 	}
@@ -67,14 +68,14 @@ func (p *portCheck) transport(at string) {
 	case !t.Set:
 	case t.V == nic.TransportRoCE:
 		if s := p.have.RDMAState; s.Set && s.V != nic.RDMAActive && p.have.Carrier.V {
-			p.add("NIC-13", Error, p.name, at, "bring the interface up: 'rdma link' and the kernel's log say more", "the RDMA port is %s although the NIC has a carrier", term.CleanLine(s.V))
+			p.add("NIC-13", checks.Error, p.name, at, "bring the interface up: 'rdma link' and the kernel's log say more", "the RDMA port is %s although the NIC has a carrier", term.CleanLine(s.V))
 		}
 	case t.V == nic.TransportIWARP && p.have.Driver == nic.DriverICE:
-		p.add("NIC-13", Error, p.name, at, fmt.Sprintf("turn enable_iwarp off and enable_roce on with 'devlink dev param set pci/%s', or with Intel's own irdma set roce_ena=1: this tool does not", term.CleanLine(p.have.PCI)), "the RDMA device speaks iWARP")
+		p.add("NIC-13", checks.Error, p.name, at, fmt.Sprintf("turn enable_iwarp off and enable_roce on with 'devlink dev param set pci/%s', or with Intel's own irdma set roce_ena=1: this tool does not", term.CleanLine(p.have.PCI)), "the RDMA device speaks iWARP")
 	case t.V == nic.TransportInfiniBand:
-		p.add("NIC-13", Error, p.name, at, "set LINK_TYPE of the port to ETH with mlxconfig, and reset the card: this tool does not", "the port of the card is set to InfiniBand")
+		p.add("NIC-13", checks.Error, p.name, at, "set LINK_TYPE of the port to ETH with mlxconfig, and reset the card: this tool does not", "the port of the card is set to InfiniBand")
 	default:
-		p.add("NIC-13", Error, p.name, at, "use a card with RoCE v2, or its mode for it", "the RDMA device speaks %s", t.V)
+		p.add("NIC-13", checks.Error, p.name, at, "use a card with RoCE v2, or its mode for it", "the RDMA device speaks %s", t.V)
 	}
 }
 
@@ -121,8 +122,8 @@ func (p *portCheck) slot(at string) {
 	fix := "move the card to a slot with more lanes, or seat it anew; look at the slot's settings in the BIOS"
 	switch {
 	case speed > 0 && pcie.Rate() < speed:
-		p.add("NIC-15", Warning, p.name, at, fix, "%s, and the link runs at %s", is, speed)
+		p.add("NIC-15", checks.Warning, p.name, at, fix, "%s, and the link runs at %s", is, speed)
 	case pcie.Lanes < pcie.MaxLanes || pcie.Transfers < pcie.MaxTransfers:
-		p.add("NIC-15", Info, p.name, at, fix, "%s; the card can do %g GT/s on %d", is, float64(pcie.MaxTransfers)/1000, pcie.MaxLanes)
+		p.add("NIC-15", checks.Info, p.name, at, fix, "%s; the card can do %g GT/s on %d", is, float64(pcie.MaxTransfers)/1000, pcie.MaxLanes)
 	}
 }

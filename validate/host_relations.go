@@ -8,6 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // stallDefault is how long a port pauses its link by default before mlx5 gives up (mlnx-tools,
@@ -27,7 +28,7 @@ func (p *portCheck) relations() {
 		p.stall(toWrite("stallPrevention: auto"))
 	}
 	if h.Missing[nic.FieldTrafficClass] == nic.NotInDriver && w.ToS.Set && !h.VF {
-		p.add("NIC-06", Info, p.name, w.From[nic.FieldTrafficClass], fmt.Sprintf("set NCCL_IB_TC=%d, UCX_IB_TRAFFIC_CLASS=%d or the like in the applications", w.ToS.V, w.ToS.V),
+		p.add("NIC-06", checks.Info, p.name, w.From[nic.FieldTrafficClass], fmt.Sprintf("set NCCL_IB_TC=%d, UCX_IB_TRAFFIC_CLASS=%d or the like in the applications", w.ToS.V, w.ToS.V),
 			"the driver has no traffic class for queue pairs opened without RDMA-CM: ToS %d applies only to RDMA-CM (layer %s)", h.ToS.Or(w.ToS.V), nic.LayerRDMA)
 	}
 	if !w.BufferSpeed.Set {
@@ -45,12 +46,12 @@ func (p *portCheck) willing(fix string) {
 	if !h.Willing.Or(false) {
 		return
 	}
-	severity, who := Info, "no DCBX agent was found"
+	severity, who := checks.Info, "no DCBX agent was found"
 	switch {
 	case h.DCBX.Set && h.DCBX.V == nic.OwnerFirmware:
-		severity, who = Warning, "the firmware owns DCBX of this port"
+		severity, who = checks.Warning, "the firmware owns DCBX of this port"
 	case len(p.running.Agents) > 0: // which ports it serves is not shown
-		severity, who = Warning, agentsOf(p.running)+" is active on the host"
+		severity, who = checks.Warning, agentsOf(p.running)+" is active on the host"
 	}
 	p.add("DCB-01", severity, p.name, cmp.Or(p.want.From[nic.FieldWilling], p.want.From[nic.FieldDCBX]), fix, "ETS is willing, so the NIC accepts the peer's settings, and %s (layer %s)", who, nic.LayerDriver)
 }
@@ -66,7 +67,7 @@ func (p *portCheck) stall(fix string) (found bool) {
 	if !d.Enabled.V || d.Detect.V >= stallDefault {
 		return false
 	}
-	p.add("NIC-07", Warning, p.name, cmp.Or(p.want.From[nic.FieldStallPrevention], d.Detect.From.String()), fix, "PFC stall prevention is default, %s, but the watchdog of the switch port acts after %s (layer %s)", stallDefault, d.Detect.V, nic.LayerDriver)
+	p.add("NIC-07", checks.Warning, p.name, cmp.Or(p.want.From[nic.FieldStallPrevention], d.Detect.From.String()), fix, "PFC stall prevention is default, %s, but the watchdog of the switch port acts after %s (layer %s)", stallDefault, d.Detect.V, nic.LayerDriver)
 	return true
 }
 
@@ -94,7 +95,7 @@ func (p *portCheck) buffers(fix string) (found bool) {
 		}
 		if len(others) > 0 {
 			found = true
-			p.found("BUF-13", Warning, nic.FieldBuffers, fix, "lossless priority %d is received into buffer %d, with %s: %s", prio, at, words.Plural(len(others), "lossy priority", "lossy priorities"), qos.FoldInts(others))
+			p.found("BUF-13", checks.Warning, nic.FieldBuffers, fix, "lossless priority %d is received into buffer %d, with %s: %s", prio, at, words.Plural(len(others), "lossy priority", "lossy priorities"), qos.FoldInts(others))
 			continue
 		}
 		if h.Driver != nic.DriverMLX5 || p.speed == 0 || !h.MTU.Set || !p.want.Cable.Set {
@@ -102,7 +103,7 @@ func (p *portCheck) buffers(fix string) (found bool) {
 		}
 		if need := nic.LosslessBuffer(p.speed, p.want.Cable.V, h.MTU.V); b.Size[at] < need {
 			found = true
-			p.found("BUF-13", Warning, nic.FieldBuffers, fix, "buffer %d of lossless priority %d has %d B, at %s over %s it needs %d B", at, prio, b.Size[at], p.speed, p.want.Cable.V, need)
+			p.found("BUF-13", checks.Warning, nic.FieldBuffers, fix, "buffer %d of lossless priority %d has %d B, at %s over %s it needs %d B", at, prio, b.Size[at], p.speed, p.want.Cable.V, need)
 		}
 	}
 	return found

@@ -10,6 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 const hostBase = `apiVersion: roce-fabric/v1
@@ -34,7 +35,7 @@ links:
 type hostCase struct {
 	fabric           *intent.Fabric
 	running, desired *nic.Host
-	ends             map[string]End
+	ends             map[string]checks.End
 }
 
 func newHostCase(t *testing.T, text string) *hostCase {
@@ -74,8 +75,8 @@ func newHostCase(t *testing.T, text string) *hostCase {
 		}
 		have.Uppers[name] = &u
 	}
-	end := End{PFC: qos.Priorities(3), MTU: 9100, Known: true}
-	return &hostCase{f, have, want, map[string]End{"leaf1/Ethernet0": end, "leaf1/Ethernet8": end}}
+	end := checks.End{PFC: qos.Priorities(3), MTU: 9100, Known: true}
+	return &hostCase{f, have, want, map[string]checks.End{"leaf1/Ethernet0": end, "leaf1/Ethernet8": end}}
 }
 
 // over adds a device on top of NICs.
@@ -86,8 +87,8 @@ func (h *hostCase) over(u nic.Upper) {
 	h.running.Uppers[u.Name] = &u
 }
 
-func (h *hostCase) findings() []Finding {
-	return Host(h.fabric, h.fabric.Host("gpu1"), h.running, h.desired, func(e intent.Endpoint) End { return h.ends[e.String()] })
+func (h *hostCase) findings() []checks.Finding {
+	return Host(h.fabric, h.fabric.Host("gpu1"), h.running, h.desired, func(e intent.Endpoint) checks.End { return h.ends[e.String()] })
 }
 
 // oldBNXT turns a port into one of a Thor2 whose driver does not show congestion control.
@@ -118,7 +119,7 @@ func TestHost(t *testing.T) {
 // brokenHost is a host with one fault, and the expected finding.
 type brokenHost struct {
 	id        string
-	severity  Severity
+	severity  checks.Severity
 	edit      func(*hostCase)
 	says, fix string
 }
@@ -152,120 +153,120 @@ func hostCases() []brokenHost {
 		}
 	}
 	return []brokenHost{
-		{"NIC-01", Error, port(func(p *nic.Port) { p.Trust.V = qos.TrustPCP }), "trust is pcp, the intent says dscp (layer driver)", "apply"},
-		{"NIC-01", Error, port(func(p *nic.Port) { // as mlx5 shows it
+		{"NIC-01", checks.Error, port(func(p *nic.Port) { p.Trust.V = qos.TrustPCP }), "trust is pcp, the intent says dscp (layer driver)", "apply"},
+		{"NIC-01", checks.Error, port(func(p *nic.Port) { // as mlx5 shows it
 			p.Trust.V = qos.TrustPCP
 			for i := range p.DSCP.V {
 				p.DSCP.V[i] = qos.Unmapped
 			}
 		}), "trust is pcp", "apply"},
-		{"NIC-02", Error, port(func(p *nic.Port) { p.DSCP.V[26] = 0 }), "dscp is 26:0, the intent says 26:3 (layer driver)", "apply"},
-		{"NIC-02", Error, port(func(p *nic.Port) { p.DSCP.V[48] = qos.Unmapped }), "dscp is 48:-, the intent says 48:6", "apply"},
-		{"NIC-02", Warning, port(func(p *nic.Port) { p.DSCP.V[27] = 3 }), "dscp is 27:3, the intent says 27:0", "apply"},
-		{"NIC-03", Error, port(func(p *nic.Port) { p.ToS.V = 0 }), "tos is 0 (DSCP 0), the intent says 106 (DSCP 26) (layer rdma)", "apply"},
-		{"NIC-03", Error, port(func(p *nic.Port) { p.TrafficClass.V = 96 }), "traffic_class is 96 (DSCP 24)", "apply"},
-		{"NIC-04", Error, func(h *hostCase) { delete(h.running.Ports, "eth1") }, "no such interface", "look for the card"},
-		{"NIC-04", Info, func(h *hostCase) {
+		{"NIC-02", checks.Error, port(func(p *nic.Port) { p.DSCP.V[26] = 0 }), "dscp is 26:0, the intent says 26:3 (layer driver)", "apply"},
+		{"NIC-02", checks.Error, port(func(p *nic.Port) { p.DSCP.V[48] = qos.Unmapped }), "dscp is 48:-, the intent says 48:6", "apply"},
+		{"NIC-02", checks.Warning, port(func(p *nic.Port) { p.DSCP.V[27] = 3 }), "dscp is 27:3, the intent says 27:0", "apply"},
+		{"NIC-03", checks.Error, port(func(p *nic.Port) { p.ToS.V = 0 }), "tos is 0 (DSCP 0), the intent says 106 (DSCP 26) (layer rdma)", "apply"},
+		{"NIC-03", checks.Error, port(func(p *nic.Port) { p.TrafficClass.V = 96 }), "traffic_class is 96 (DSCP 24)", "apply"},
+		{"NIC-04", checks.Error, func(h *hostCase) { delete(h.running.Ports, "eth1") }, "no such interface", "look for the card"},
+		{"NIC-04", checks.Info, func(h *hostCase) {
 			h.running.Ports["eth2"] = &nic.Port{Name: "eth2", RDMA: "mlx5_2", Carrier: qos.Of(true)}
 		}, "mlx5_2 has a link but is not in the intent", "nics"},
-		{"NIC-04", Error, func(h *hostCase) {
+		{"NIC-04", checks.Error, func(h *hostCase) {
 			p := h.running.Ports["eth1"]
 			delete(h.running.Ports, "eth1")
 			p.Name, p.Carrier.V = "eth9", false
 			h.running.Ports["eth9"] = p
 		}, "its RDMA device mlx5_1 belongs to eth9", "correct its name"},
-		{"NIC-04", Error, func(h *hostCase) {
+		{"NIC-04", checks.Error, func(h *hostCase) {
 			delete(h.running.Ports, "eth1")
 			h.running.Away = []string{"mlx5_1", "mlx5_7"}
 		}, "no such interface; mlx5_1 has no interface in this network namespace", "container"},
-		{"NIC-13", Error, port(func(p *nic.Port) { p.RDMA = "" }), "the NIC has no RDMA device", "module mlx5_ib"},
-		{"NIC-13", Warning, func(h *hostCase) {
+		{"NIC-13", checks.Error, port(func(p *nic.Port) { p.RDMA = "" }), "the NIC has no RDMA device", "module mlx5_ib"},
+		{"NIC-13", checks.Warning, func(h *hostCase) {
 			h.desired.Ports["eth0"].RDMA, h.running.Ports["eth0"].RDMA, h.running.Ports["eth0"].Driver = "", "", "qede"
 		}, "the NIC has no RDMA device", "the module that makes the RDMA device"},
-		{"NIC-13", Error, port(func(p *nic.Port) { p.Transport.V, p.Driver = nic.TransportIWARP, nic.DriverICE }), "speaks iWARP", "enable_roce"},
-		{"NIC-13", Error, port(func(p *nic.Port) { p.Transport.V = nic.TransportInfiniBand }), "set to InfiniBand", "LINK_TYPE"},
-		{"NIC-13", Error, port(func(p *nic.Port) { p.Transport.V = nic.TransportOther }), "speaks another transport", "RoCE v2"},
-		{"NIC-13", Error, port(func(p *nic.Port) { p.RDMAState.V = "DOWN" }), "the RDMA port is DOWN although", "rdma link"},
-		{"NIC-14", Error, port(func(p *nic.Port) { p.GIDs.V = nic.GIDs{} }), "no address for RoCE v2", "IP address"},
-		{"NIC-14", Error, port(func(p *nic.Port) { p.GIDs.V.V2 = nil }), "for RoCE v1 alone", "RoCE v2 on"},
-		{"NIC-14", Warning, port(func(p *nic.Port) { p.GIDs.V.V2 = p.GIDs.V.V2[:1] }), "link-local addresses alone", "IP address"},
-		{"NIC-15", Warning, port(func(p *nic.Port) { p.PCIe.V.Transfers, p.PCIe.V.Lanes = 8000, 8 }), "the slot gives the card 8 GT/s on 8 lanes, 63 Gb/s, and the link runs at 100G", "slot"},
-		{"NIC-15", Info, port(func(p *nic.Port) { p.PCIe.V.Transfers = 8000 }), "8 GT/s on 16 lanes, 126 Gb/s; the card can do 16 GT/s on 16", "slot"},
-		{"NIC-18", Info, port(func(p *nic.Port) { p.Received = qos.Of(nic.Received{Errors: 50, Frames: 1000000}) }),
+		{"NIC-13", checks.Error, port(func(p *nic.Port) { p.Transport.V, p.Driver = nic.TransportIWARP, nic.DriverICE }), "speaks iWARP", "enable_roce"},
+		{"NIC-13", checks.Error, port(func(p *nic.Port) { p.Transport.V = nic.TransportInfiniBand }), "set to InfiniBand", "LINK_TYPE"},
+		{"NIC-13", checks.Error, port(func(p *nic.Port) { p.Transport.V = nic.TransportOther }), "speaks another transport", "RoCE v2"},
+		{"NIC-13", checks.Error, port(func(p *nic.Port) { p.RDMAState.V = "DOWN" }), "the RDMA port is DOWN although", "rdma link"},
+		{"NIC-14", checks.Error, port(func(p *nic.Port) { p.GIDs.V = nic.GIDs{} }), "no address for RoCE v2", "IP address"},
+		{"NIC-14", checks.Error, port(func(p *nic.Port) { p.GIDs.V.V2 = nil }), "for RoCE v1 alone", "RoCE v2 on"},
+		{"NIC-14", checks.Warning, port(func(p *nic.Port) { p.GIDs.V.V2 = p.GIDs.V.V2[:1] }), "link-local addresses alone", "IP address"},
+		{"NIC-15", checks.Warning, port(func(p *nic.Port) { p.PCIe.V.Transfers, p.PCIe.V.Lanes = 8000, 8 }), "the slot gives the card 8 GT/s on 8 lanes, 63 Gb/s, and the link runs at 100G", "slot"},
+		{"NIC-15", checks.Info, port(func(p *nic.Port) { p.PCIe.V.Transfers = 8000 }), "8 GT/s on 16 lanes, 126 Gb/s; the card can do 16 GT/s on 16", "slot"},
+		{"NIC-18", checks.Info, port(func(p *nic.Port) { p.Received = qos.Of(nic.Received{Errors: 50, Frames: 1000000}) }),
 			"since its driver was loaded, the NIC has received 50 frames with errors among 1000000 packets, one in 20000", "--window"},
-		{"NIC-18", Info, port(func(p *nic.Port) { p.Received = qos.Of(nic.Received{Errors: 20, LostWords: 3}) }),
+		{"NIC-18", checks.Info, port(func(p *nic.Port) { p.Received = qos.Of(nic.Received{Errors: 20, LostWords: 3}) }),
 			"20 frames with errors, and 3 code words that forward error correction could not correct", "transceivers"},
-		{"PRT-06", Warning, func(h *hostCase) {
+		{"PRT-06", checks.Warning, func(h *hostCase) {
 			e := h.ends["leaf1/Ethernet0"]
-			e.wire = wire{known: true, up: true, fec: "rs"}
+			e.Wire = checks.Wire{Known: true, Up: true, FEC: "rs"}
 			h.ends["leaf1/Ethernet0"], h.running.Ports["eth0"].FEC = e, qos.Of("none")
 		}, "the NIC runs with FEC none, the switch port with rs", "this tool does not set that of NICs"},
-		{"PRT-04", Warning, func(h *hostCase) {
+		{"PRT-04", checks.Warning, func(h *hostCase) {
 			port := *h.fabric.Switch("leaf1").Port("Ethernet0").PortLine
 			port.FEC.V = "rs"
 			h.fabric.Switch("leaf1").Port("Ethernet0").PortLine = &port
 			h.running.Ports["eth0"].FEC = qos.Of("fc")
 		}, "the link runs with FEC fc, the intent says rs", "ethtool --set-fec"},
-		{"NIC-17", Warning, gpus(nic.GPU{PCI: "0000:9b:00.0", Seat: nic.Seat{Root: "pci0000:97", Node: qos.Of(1)}}),
+		{"NIC-17", checks.Warning, gpus(nic.GPU{PCI: "0000:9b:00.0", Seat: nic.Seat{Root: "pci0000:97", Node: qos.Of(1)}}),
 			"no GPU of the host is on the PCIe root complex of the NIC, pci0000:37: they are on other NUMA nodes", "next to a GPU"},
-		{"NIC-17", Info, gpus(nic.GPU{PCI: "0000:17:00.0", Seat: nic.Seat{Root: "pci0000:15", Node: qos.Of(0)}}), ": they are on its NUMA node", "next to a GPU"},
-		{"NIC-17", Info, gpus(nic.GPU{PCI: "0000:9b:00.0", Seat: nic.Seat{Root: "pci0000:97", Node: qos.Of(1)}}, nic.GPU{PCI: "0000:17:00.0", Seat: nic.Seat{Root: "pci0000:15", Node: qos.Of(0)}}),
+		{"NIC-17", checks.Info, gpus(nic.GPU{PCI: "0000:17:00.0", Seat: nic.Seat{Root: "pci0000:15", Node: qos.Of(0)}}), ": they are on its NUMA node", "next to a GPU"},
+		{"NIC-17", checks.Info, gpus(nic.GPU{PCI: "0000:9b:00.0", Seat: nic.Seat{Root: "pci0000:97", Node: qos.Of(1)}}, nic.GPU{PCI: "0000:17:00.0", Seat: nic.Seat{Root: "pci0000:15", Node: qos.Of(0)}}),
 			": some are on its NUMA node", "next to a GPU"},
-		{"NIC-17", Info, gpus(nic.GPU{PCI: "0000:9b:00.0", Seat: nic.Seat{Root: "pci0000:97"}}), "does not show their NUMA nodes", "next to a GPU"},
-		{"NIC-19", Warning, port(func(p *nic.Port) { p.Firmware = "28.9.3000" }), "the firmware is 28.9.3000, the baseline is 28.39.1002 or newer (layer firmware)", "install firmware 28.39.1002 or newer"},
-		{"NIC-19", Warning, port(func(p *nic.Port) { p.DriverVersion = "6.12.0" }), "the driver is 6.12.0, the baseline is 24.10 or newer (layer driver)", "install driver 24.10"},
-		{"NIC-19", Warning, func(h *hostCase) {
+		{"NIC-17", checks.Info, gpus(nic.GPU{PCI: "0000:9b:00.0", Seat: nic.Seat{Root: "pci0000:97"}}), "does not show their NUMA nodes", "next to a GPU"},
+		{"NIC-19", checks.Warning, port(func(p *nic.Port) { p.Firmware = "28.9.3000" }), "the firmware is 28.9.3000, the baseline is 28.39.1002 or newer (layer firmware)", "install firmware 28.39.1002 or newer"},
+		{"NIC-19", checks.Warning, port(func(p *nic.Port) { p.DriverVersion = "6.12.0" }), "the driver is 6.12.0, the baseline is 24.10 or newer (layer driver)", "install driver 24.10"},
+		{"NIC-19", checks.Warning, func(h *hostCase) {
 			h.fabric.Baselines[1].Firmware = &intent.Versions{Exact: "28.39.1001"}
 			h.running.Ports["eth1"].Firmware = "28.39.1001"
 		}, "the firmware is 28.39.1002, the baseline is 28.39.1001 (layer firmware)", "install firmware 28.39.1001:"},
-		{"NIC-19", Warning, func(h *hostCase) { // the vendor's entry also covers cards of another model
+		{"NIC-19", checks.Warning, func(h *hostCase) { // the vendor's entry also covers cards of another model
 			h.running.Ports["eth0"].Device = "1023"
 		}, "the firmware is 28.39.1002, the baseline is 1 (layer firmware)", "install firmware 1:"},
-		{"NIC-19", Info, port(func(p *nic.Port) { p.Firmware = "" }), "the host does not show a version of the firmware, the baseline is 28.39.1002 or newer", "load the RDMA driver"},
-		{"NIC-16", Warning, port(func(p *nic.Port) {
+		{"NIC-19", checks.Info, port(func(p *nic.Port) { p.Firmware = "" }), "the host does not show a version of the firmware, the baseline is 28.39.1002 or newer", "load the RDMA driver"},
+		{"NIC-16", checks.Warning, port(func(p *nic.Port) {
 			p.Pairs = qos.Of([]nic.PairUse{{Program: "fio", DSCP: 26, Read: 2, Of: 2}, {Program: "python3", DSCP: 0, Read: 1, Of: 64}})
 		}), "python3 sends RDMA with DSCP 0 (priority 0), seen on 1 of its 64 queue pairs; the intent says DSCP 26", "NCCL_IB_TC=106, UCX_IB_TRAFFIC_CLASS=106 or the like in python3"},
-		{"NIC-11", Error, port(func(p *nic.Port) { p.Carrier.V = false }), "the NIC has no carrier", "cable"},
-		{"NIC-11", Info, port(func(p *nic.Port) { p.Carrier.Set = false }), "does not show whether", "on the host"},
-		{"PRT-04", Warning, port(func(p *nic.Port) { p.Speed = qos.Of(units.Rate(50e9)) }), "the link runs at 50G, the intent says", "repair the link"},
-		{"NIC-05", Warning, func(h *hostCase) { h.running.Unit = nic.UnitState{} }, "no boot unit is installed: the settings of the layers driver and rdma are lost", "install"},
-		{"NIC-05", Warning, func(h *hostCase) { h.running.Unit.Digest = "old" }, "applies settings that differ", "again"},
-		{"NIC-05", Warning, func(h *hostCase) { h.running.Unit.Digest, h.running.Unit.Stale = "", "the service was edited" }, "the boot unit is incomplete: the service was edited: the settings", "again"},
-		{"NIC-05", Warning, func(h *hostCase) {
+		{"NIC-11", checks.Error, port(func(p *nic.Port) { p.Carrier.V = false }), "the NIC has no carrier", "cable"},
+		{"NIC-11", checks.Info, port(func(p *nic.Port) { p.Carrier.Set = false }), "does not show whether", "on the host"},
+		{"PRT-04", checks.Warning, port(func(p *nic.Port) { p.Speed = qos.Of(units.Rate(50e9)) }), "the link runs at 50G, the intent says", "repair the link"},
+		{"NIC-05", checks.Warning, func(h *hostCase) { h.running.Unit = nic.UnitState{} }, "no boot unit is installed: the settings of the layers driver and rdma are lost", "install"},
+		{"NIC-05", checks.Warning, func(h *hostCase) { h.running.Unit.Digest = "old" }, "applies settings that differ", "again"},
+		{"NIC-05", checks.Warning, func(h *hostCase) { h.running.Unit.Digest, h.running.Unit.Stale = "", "the service was edited" }, "the boot unit is incomplete: the service was edited: the settings", "again"},
+		{"NIC-05", checks.Warning, func(h *hostCase) {
 			h.running.Unit.Masked = "/etc/systemd/system/roce-fabric-nic@eth0.service"
 		}, "the boot unit does not start for each device: masked by /etc/systemd/system/roce-fabric-nic@eth0.service: the settings", "remove /etc/systemd/system/roce-fabric-nic@eth0.service"},
-		{"NIC-05", Warning, func(h *hostCase) {
+		{"NIC-05", checks.Warning, func(h *hostCase) {
 			h.running.Unit.Failed = "roce-fabric-nic@eth0.service"
 		}, "the last run of the boot unit failed: roce-fabric-nic@eth0.service: the settings", "'journalctl -u roce-fabric-nic@*' shows why"},
-		{"NIC-06", Warning, port(func(p *nic.Port) { p.TrafficClass.V = -1 }), "traffic_class is unset", "apply"},
-		{"NIC-06", Info, port(func(p *nic.Port) {
+		{"NIC-06", checks.Warning, port(func(p *nic.Port) { p.TrafficClass.V = -1 }), "traffic_class is unset", "apply"},
+		{"NIC-06", checks.Info, port(func(p *nic.Port) {
 			p.TrafficClass.Set = false
 			p.Missing[nic.FieldTrafficClass] = nic.NotInDriver
 		}), "ToS 106 applies only to RDMA-CM (layer rdma)", "NCCL_IB_TC=106"},
-		{"NIC-07", Warning, port(func(p *nic.Port) { p.StallPrevention.V = "default" }), "is default, 8s, but the watchdog of the switch port acts after 400ms", "stallPrevention: auto"},
-		{"NIC-09", Info, port(func(p *nic.Port) { p.CNPPriority.V = 7 }), "cnp_priority is 7, the intent says 6; both ends classify by DSCP", "apply"},
-		{"NIC-09", Info, port(func(p *nic.Port) {
+		{"NIC-07", checks.Warning, port(func(p *nic.Port) { p.StallPrevention.V = "default" }), "is default, 8s, but the watchdog of the switch port acts after 400ms", "stallPrevention: auto"},
+		{"NIC-09", checks.Info, port(func(p *nic.Port) { p.CNPPriority.V = 7 }), "cnp_priority is 7, the intent says 6; both ends classify by DSCP", "apply"},
+		{"NIC-09", checks.Info, port(func(p *nic.Port) {
 			upstream(p)
 			p.NV["CNP_802P_PRIO_P1"] = nic.NV{Current: "7", Next: "6"}
 		}), "CNP_802P_PRIO_P1 is 7 in force and 6 at the next boot", "reset"},
-		{"DRIFT", Warning, nv("CNP_802P_PRIO_P1", "7", "6"), "CNP_802P_PRIO_P1 is 7 in force", "reset the card"}, // the driver shows 6 in use
-		{"DCB-01", Info, port(func(p *nic.Port) { p.Willing.V = true }), "willing, so the NIC accepts the peer's settings, and no DCBX agent was found", "willing: off"},
-		{"DCB-02", Warning, func(h *hostCase) { h.running.Agents = []string{"lldpad"} }, "lldpad is active and writes the same DCB settings", "stop and disable lldpad"},
-		{"DCB-02", Error, func(h *hostCase) {
+		{"DRIFT", checks.Warning, nv("CNP_802P_PRIO_P1", "7", "6"), "CNP_802P_PRIO_P1 is 7 in force", "reset the card"}, // the driver shows 6 in use
+		{"DCB-01", checks.Info, port(func(p *nic.Port) { p.Willing.V = true }), "willing, so the NIC accepts the peer's settings, and no DCBX agent was found", "willing: off"},
+		{"DCB-02", checks.Warning, func(h *hostCase) { h.running.Agents = []string{"lldpad"} }, "lldpad is active and writes the same DCB settings", "stop and disable lldpad"},
+		{"DCB-02", checks.Error, func(h *hostCase) {
 			h.running.Agents = []string{"lldpad"}
 			h.running.Ports["eth0"].DCBX.V = nic.OwnerFirmware
 		}, "lldpad is active on the host, and the firmware runs its own agent: it owns DCBX", "firmware's agents off"},
-		{"DCB-02", Error, func(h *hostCase) {
+		{"DCB-02", checks.Error, func(h *hostCase) {
 			h.running.Agents = []string{"lldpad"}
 			h.running.Ports["eth0"].NV["LLDP_NB_RX_MODE_P1"] = nic.NV{Current: "ALL(2)", Next: "ALL(2)"}
 		}, "LLDP_NB_RX_MODE_P1 is ALL(2)", "firmware's agents off"},
-		{"NIC-12", Warning, writes("NetworkManager", "/etc/NetworkManager/system-connections/ens1.nmconnection:9", nic.FieldMTU, func(p *nic.Port) { p.MTU = qos.Of(1500) }),
+		{"NIC-12", checks.Warning, writes("NetworkManager", "/etc/NetworkManager/system-connections/ens1.nmconnection:9", nic.FieldMTU, func(p *nic.Port) { p.MTU = qos.Of(1500) }),
 			"NetworkManager (/etc/NetworkManager/system-connections/ens1.nmconnection:9) sets mtu to 1500, the intent says 9000 (layer driver)", "or write 9000 there"},
-		{"NIC-12", Info, writes("netplan", "/etc/netplan/50-cloud-init.yaml:7", nic.FieldMTU, func(p *nic.Port) { p.MTU = qos.Of(9000) }),
+		{"NIC-12", checks.Info, writes("netplan", "/etc/netplan/50-cloud-init.yaml:7", nic.FieldMTU, func(p *nic.Port) { p.MTU = qos.Of(9000) }),
 			"netplan (/etc/netplan/50-cloud-init.yaml:7) sets mtu as well, to the value of the intent", "one writer"},
-		{"NIC-12", Warning, writes("mlnx_qos", "/etc/cron.d/roce:3", nic.FieldPFC, func(p *nic.Port) { p.PFC = qos.Of(qos.Priorities(4)) }),
+		{"NIC-12", checks.Warning, writes("mlnx_qos", "/etc/cron.d/roce:3", nic.FieldPFC, func(p *nic.Port) { p.PFC = qos.Of(qos.Priorities(4)) }),
 			"mlnx_qos (/etc/cron.d/roce:3) sets pfc to 0x10 {4}, the intent says 0x08 {3}", "remove the setting from /etc/cron.d/roce:3"},
-		{"NIC-12", Warning, writes("mlnx_qos", "process 812", nic.FieldDSCP, func(p *nic.Port) {
+		{"NIC-12", checks.Warning, writes("mlnx_qos", "process 812", nic.FieldDSCP, func(p *nic.Port) {
 			m := [qos.NumDSCP]int8{}
 			for i := range m {
 				m[i] = qos.Unmanaged
@@ -273,134 +274,134 @@ func hostCases() []brokenHost {
 			m[26] = 0
 			p.DSCP = qos.Of(m)
 		}), "mlnx_qos (process 812) sets dscp to 26:0, the intent says 26:3", "or write 26:3 there"},
-		{"NIC-12", Warning, writes("mlnx_qos", "/etc/rc.local:2", nic.FieldETS, func(p *nic.Port) {
+		{"NIC-12", checks.Warning, writes("mlnx_qos", "/etc/rc.local:2", nic.FieldETS, func(p *nic.Port) {
 			e := nic.ETS{TSA: [8]nic.TSA{6: nic.TSAETS}, Bandwidth: [8]int{-1, -1, -1, -1, -1, -1, -1, -1}, PriorityToTC: [8]int8{-1, -1, -1, -1, -1, -1, -1, -1}}
 			p.ETS = qos.Of(e)
 		}), "mlnx_qos (/etc/rc.local:2) sets ets to {0} ets 40%", "remove"},
-		{"NIC-12", Info, writes("ethtool", "/opt/up.sh:4, run by /etc/rc.local:2", nic.FieldLinkPause, nil),
+		{"NIC-12", checks.Info, writes("ethtool", "/opt/up.sh:4, run by /etc/rc.local:2", nic.FieldLinkPause, nil),
 			"ethtool (/opt/up.sh:4, run by /etc/rc.local:2) sets link_pause as well, to a value that is not known before it runs", "one writer"},
-		{"NIC-12", Info, func(h *hostCase) {
+		{"NIC-12", checks.Info, func(h *hostCase) {
 			writes("systemd-networkd", "/etc/systemd/network/10-ens1.network:6", nic.FieldMTU, func(p *nic.Port) { p.MTU = qos.Of(1500) })(h)
 			h.running.Writers[0].Idle = "systemd-networkd does not run"
 		}, "sets mtu to 1500, the intent says 9000; systemd-networkd does not run", "or write 9000 there"},
-		{"NIC-12", Info, func(h *hostCase) {
+		{"NIC-12", checks.Info, func(h *hostCase) {
 			h.running.Writers = []nic.Writer{{Who: "dmsd of NVIDIA's DOCA management service", Place: "process 44"}}
 		}, "dmsd of NVIDIA's DOCA management service (process 44) writes NIC settings; this tool cannot tell which", "stop it"},
-		{"READ", Info, func(h *hostCase) {
+		{"READ", checks.Info, func(h *hostCase) {
 			h.running.Missing = map[string]string{nic.FieldWriters: "needs root"}
 		}, "could not be read: writers: needs root", "as root"},
-		{"DCB-03", Warning, port(func(p *nic.Port) { p.DCBX.V = nic.OwnerFirmware }), "DCBX belongs to the firmware", "host own DCBX"},
-		{"BUF-13", Warning, port(func(p *nic.Port) { p.Cable.V = 7 }), "cable is 7m, the intent says 10m", "apply"},
-		{"BUF-13", Warning, port(func(p *nic.Port) { p.Buffers.V.PriorityToBuffer[3] = 0 }), "lossless priority 3 is received into buffer 0, with 7 lossy priorities: 0-2,4-7 (layer driver)", "buffers: auto"},
+		{"DCB-03", checks.Warning, port(func(p *nic.Port) { p.DCBX.V = nic.OwnerFirmware }), "DCBX belongs to the firmware", "host own DCBX"},
+		{"BUF-13", checks.Warning, port(func(p *nic.Port) { p.Cable.V = 7 }), "cable is 7m, the intent says 10m", "apply"},
+		{"BUF-13", checks.Warning, port(func(p *nic.Port) { p.Buffers.V.PriorityToBuffer[3] = 0 }), "lossless priority 3 is received into buffer 0, with 7 lossy priorities: 0-2,4-7 (layer driver)", "buffers: auto"},
 		// xoff is (301+21)*100 + 272*9000/100; a packet of 9216 B and a cell of 128 B must fit
 		// above it.
-		{"BUF-13", Warning, port(func(p *nic.Port) { p.Buffers.V.Size[1] = 66023 }), "buffer 1 of lossless priority 3 has 66023 B, at 100G over 10m it needs 66024 B", "buffers: auto"},
-		{"ECN-11", Error, port(func(p *nic.Port) {
+		{"BUF-13", checks.Warning, port(func(p *nic.Port) { p.Buffers.V.Size[1] = 66023 }), "buffer 1 of lossless priority 3 has 66023 B, at 100G over 10m it needs 66024 B", "buffers: auto"},
+		{"ECN-11", checks.Error, port(func(p *nic.Port) {
 			p.ECN.V, p.NotificationPoint, p.ReactionPoint = 0, qos.Of(qos.Priorities(3)), qos.Of(qos.PrioritySet(0))
 		}), "the notification point is on for {3} and the reaction point for {}, the intent says {3} for both", "apply"},
-		{"ECN-11", Error, port(func(p *nic.Port) { p.ECN.V = 0 }), "ecn is 0x00 {}, the intent says 0x08 {3} (layer driver)", "apply"},
-		{"ECN-11", Error, port(func(p *nic.Port) {
+		{"ECN-11", checks.Error, port(func(p *nic.Port) { p.ECN.V = 0 }), "ecn is 0x00 {}, the intent says 0x08 {3} (layer driver)", "apply"},
+		{"ECN-11", checks.Error, port(func(p *nic.Port) {
 			upstream(p)
 			p.NV["ROCE_CC_PRIO_MASK_P1"] = nic.NV{Current: "1", Next: "1"}
 		}), "ROCE_CC_PRIO_MASK_P1 is 1 at the next boot and 1 in force, the intent says 8 (layer firmware, not programmed)", "program it"},
-		{"ECN-11", Warning, nv("ROCE_CC_PRIO_MASK_P1", "1", "255"), "is 1 in force and 255 at the next boot, the intent says 255 (layer firmware, reset pending)", "reset the card"},
-		{"ECN-13", Warning, port(func(p *nic.Port) { p.ToS.V, p.Driver, p.NV = 104, nic.DriverBNXT, nil; p.ETS = p.ETSFor(p) }), "ToS 104 has the ECN bits of Not-ECT, and it is not known whether bnxt_en sets them", "set ToS 106"},
-		{"ECN-13", Warning, port(func(p *nic.Port) { p.ToS.V, p.Driver, p.NV = 107, nic.DriverICE, nil }), "ToS 107 has the ECN bits of CE", "set ToS 106"},
-		{"NIC-03", Error, port(func(p *nic.Port) { p.ToS.V, p.Driver, p.NV = 96, nic.DriverBNXT, nil; p.ETS = p.ETSFor(p) }), "tos is 96 (DSCP 24)", "apply"},
-		{"CLS-08", Error, port(func(p *nic.Port) { p.CNPDSCP.V = 4 }), "cnp_dscp is 4, the intent says 48 (layer driver); NVIDIA's nic-configuration-operator writes 4 with roceOptimized, up to Network Operator 26.7", "apply"},
-		{"CLS-08", Error, port(func(p *nic.Port) { p.CNPDSCP.V = 8 }), "cnp_dscp is 8, the intent says 48 (layer driver)", "apply"},
-		{"ECN-11", Info, port(oldBNXT), "bnxt_re does not show whether congestion control is on, and how its notifications are marked; from the factory a Thor2 marks them with DSCP 48 and priority 7, the intent says 48 and 6 (layer driver)", "Linux 6.13 or newer"},
-		{"ECN-11", Info, port(func(p *nic.Port) {
+		{"ECN-11", checks.Warning, nv("ROCE_CC_PRIO_MASK_P1", "1", "255"), "is 1 in force and 255 at the next boot, the intent says 255 (layer firmware, reset pending)", "reset the card"},
+		{"ECN-13", checks.Warning, port(func(p *nic.Port) { p.ToS.V, p.Driver, p.NV = 104, nic.DriverBNXT, nil; p.ETS = p.ETSFor(p) }), "ToS 104 has the ECN bits of Not-ECT, and it is not known whether bnxt_en sets them", "set ToS 106"},
+		{"ECN-13", checks.Warning, port(func(p *nic.Port) { p.ToS.V, p.Driver, p.NV = 107, nic.DriverICE, nil }), "ToS 107 has the ECN bits of CE", "set ToS 106"},
+		{"NIC-03", checks.Error, port(func(p *nic.Port) { p.ToS.V, p.Driver, p.NV = 96, nic.DriverBNXT, nil; p.ETS = p.ETSFor(p) }), "tos is 96 (DSCP 24)", "apply"},
+		{"CLS-08", checks.Error, port(func(p *nic.Port) { p.CNPDSCP.V = 4 }), "cnp_dscp is 4, the intent says 48 (layer driver); NVIDIA's nic-configuration-operator writes 4 with roceOptimized, up to Network Operator 26.7", "apply"},
+		{"CLS-08", checks.Error, port(func(p *nic.Port) { p.CNPDSCP.V = 8 }), "cnp_dscp is 8, the intent says 48 (layer driver)", "apply"},
+		{"ECN-11", checks.Info, port(oldBNXT), "bnxt_re does not show whether congestion control is on, and how its notifications are marked; from the factory a Thor2 marks them with DSCP 48 and priority 7, the intent says 48 and 6 (layer driver)", "Linux 6.13 or newer"},
+		{"ECN-11", checks.Info, port(func(p *nic.Port) {
 			oldBNXT(p)
 			p.Device = "1750"
 		}), "how its notifications are marked (layer driver)", "accept this"},
-		{"CLS-08", Error, port(func(p *nic.Port) {
+		{"CLS-08", checks.Error, port(func(p *nic.Port) {
 			upstream(p)
 			p.NV["CNP_DSCP_P1"] = nic.NV{Current: "4", Next: "48"}
 		}), "CNP_DSCP_P1 is 4 in force and 48 at the next boot, the intent says 48 (layer firmware, reset pending); NVIDIA's nic-configuration-operator", "reset the card"},
-		{"MTU-03", Error, port(func(p *nic.Port) { p.MTU.V = 9200 }), "up to 9200 B, the switch port runs 9100 B", "apply"},
-		{"MTU-03", Error, func(h *hostCase) { h.running.Ports["eth0"].MTU.V = 9200; h.ends = nil }, "the switch port by the intent has 9100 B", "apply"},
-		{"MTU-04", Warning, port(func(p *nic.Port) { p.MTU.V, p.ActiveMTU.V = 1500, 1024 }), "the RDMA MTU is 1024 B, the intent says 4096 B", "apply the intent to the host: the MTU of the interface rises from 1500 to 9000 B"},
+		{"MTU-03", checks.Error, port(func(p *nic.Port) { p.MTU.V = 9200 }), "up to 9200 B, the switch port runs 9100 B", "apply"},
+		{"MTU-03", checks.Error, func(h *hostCase) { h.running.Ports["eth0"].MTU.V = 9200; h.ends = nil }, "the switch port by the intent has 9100 B", "apply"},
+		{"MTU-04", checks.Warning, port(func(p *nic.Port) { p.MTU.V, p.ActiveMTU.V = 1500, 1024 }), "the RDMA MTU is 1024 B, the intent says 4096 B", "apply the intent to the host: the MTU of the interface rises from 1500 to 9000 B"},
 		// RoCE LAG: the RDMA device has the MTU of the bond.
-		{"MTU-04", Warning, func(h *hostCase) {
+		{"MTU-04", checks.Warning, func(h *hostCase) {
 			h.over(nic.Upper{Name: "bond0", Kind: nic.UpperBond, On: []string{"eth0", "eth1"}, MTU: qos.Of(1500)})
 			h.running.Ports["eth0"].ActiveMTU.V, h.running.Ports["eth1"].ActiveMTU.V = 1024, 1024
 		}, "the RDMA MTU is 1024 B, the intent says 4096 B (bond bond0 over it has an MTU of 1500 B, layer driver)", "write bonds: {bond0: {members: [eth0, eth1]}} for the host into the intent, and apply it: its MTU rises from 1500 to 9000 B"},
-		{"MTU-04", Warning, func(h *hostCase) {
+		{"MTU-04", checks.Warning, func(h *hostCase) {
 			h.over(nic.Upper{Name: "bond0", Kind: nic.UpperBond, On: []string{"eth0"}, MTU: qos.Of(1500)})
 			h.running.Ports["eth0"].MTU.V, h.running.Ports["eth0"].ActiveMTU.V = 1500, 1024
 		}, "over it has an MTU of 1500 B", "apply the intent to the host: the MTU of the interface rises from 1500 to 9000 B; then write bonds: {bond0: {members: [eth0]}}"},
-		{"MTU-04", Warning, func(h *hostCase) { // one byte less than 4096 B of payload and 96 B of headers
+		{"MTU-04", checks.Warning, func(h *hostCase) { // one byte less than 4096 B of payload and 96 B of headers
 			h.over(nic.Upper{Name: "br0", Kind: nic.UpperBridge, On: []string{"eth0"}, MTU: qos.Of(4191)})
 		}, "over it RDMA has an MTU of at most 2048 B, the intent says 4096 B (bridge br0 over it has an MTU of 4191 B", "raise the MTU of br0 from 4191 to 9000 B, there and in the network"},
-		{"MTU-04", Info, func(h *hostCase) {
+		{"MTU-04", checks.Info, func(h *hostCase) {
 			h.over(nic.Upper{Name: "bond0", Kind: nic.UpperBond, On: []string{"eth0", "eth1"}, MTU: qos.Of(9000)})
 			h.over(nic.Upper{Name: "bond0.100", Kind: nic.UpperVLAN, On: []string{"bond0"}, MTU: qos.Of(1500), VLAN: qos.Of(100)})
 		}, "at most 1024 B, the intent says 4096 B (VLAN bond0.100 over it has an MTU of 1500 B", "write bonds: {bond0: {members: [eth0, eth1]}}, vlans: {bond0.100: {on: bond0, id: 100}} for the host into the intent, and apply it: its MTU rises from 1500 to 9000 B"},
-		{"MTU-04", Info, func(h *hostCase) {
+		{"MTU-04", checks.Info, func(h *hostCase) {
 			h.over(nic.Upper{Name: "eth0.100", Kind: nic.UpperVLAN, On: []string{"eth0"}, MTU: qos.Of(1500), VLAN: qos.Of(100)})
 		}, "VLAN eth0.100 over it", "write vlans: {eth0.100: {on: eth0, id: 100}} for the host"},
-		{"MTU-04", Warning, func(h *hostCase) { // one member is not in the intent
+		{"MTU-04", checks.Warning, func(h *hostCase) { // one member is not in the intent
 			h.over(nic.Upper{Name: "bond0", Kind: nic.UpperBond, On: []string{"eth0", "eth2"}, MTU: qos.Of(1500)})
 		}, "bond bond0 over it", "list eth2 in nics of the host in the intent, write bonds: {bond0: {members: [eth0, eth2]}} there, and apply it"},
-		{"MTU-04", Info, func(h *hostCase) { // this tool cannot change it
+		{"MTU-04", checks.Info, func(h *hostCase) { // this tool cannot change it
 			h.over(nic.Upper{Name: "br0", Kind: nic.UpperBridge, On: []string{"eth0"}, MTU: qos.Of(9000)})
 			h.over(nic.Upper{Name: "br0.5", Kind: nic.UpperVLAN, On: []string{"br0"}, MTU: qos.Of(1500), VLAN: qos.Of(5)})
 		}, "VLAN br0.5 over it", "raise the MTU of br0.5 from 1500 to 9000 B, there and in the network configuration of the host: this tool sets bonds and VLANs alone"},
-		{"READ", Info, func(h *hostCase) {
+		{"READ", checks.Info, func(h *hostCase) {
 			h.running.Missing = map[string]string{nic.FieldUppers: "more than 256 devices are over the NICs"}
 		}, "could not be read: uppers: more than 256", ""},
-		{"PFC-02", Error, port(func(p *nic.Port) { p.PFC.V = 0 }), "the NIC pauses {}, the switch port pauses {3} (layer driver)", "host"},
-		{"PFC-02", Error, func(h *hostCase) { h.running.Ports["eth0"].PFC.V = qos.Priorities(3, 4); h.ends = nil }, "the NIC pauses {3,4}, the intent says {3} for both ends", "host"},
-		{"PFC-02", Error, port(func(p *nic.Port) { p.PFC.V, p.Buffers.V.PriorityToBuffer[3] = 0, 0 }), "the NIC pauses {}", "host"}, // without PFC it needs no buffer of its own
-		{"PFC-05", Error, port(func(p *nic.Port) { p.LinkPause.V = true }), "link_pause is on, the intent says off", "apply"},
-		{"SCH-04", Warning, port(func(p *nic.Port) { p.ETS.V.TSA[6] = nic.TSAETS }), "ets is ", "apply"},
+		{"PFC-02", checks.Error, port(func(p *nic.Port) { p.PFC.V = 0 }), "the NIC pauses {}, the switch port pauses {3} (layer driver)", "host"},
+		{"PFC-02", checks.Error, func(h *hostCase) { h.running.Ports["eth0"].PFC.V = qos.Priorities(3, 4); h.ends = nil }, "the NIC pauses {3,4}, the intent says {3} for both ends", "host"},
+		{"PFC-02", checks.Error, port(func(p *nic.Port) { p.PFC.V, p.Buffers.V.PriorityToBuffer[3] = 0, 0 }), "the NIC pauses {}", "host"}, // without PFC it needs no buffer of its own
+		{"PFC-05", checks.Error, port(func(p *nic.Port) { p.LinkPause.V = true }), "link_pause is on, the intent says off", "apply"},
+		{"SCH-04", checks.Warning, port(func(p *nic.Port) { p.ETS.V.TSA[6] = nic.TSAETS }), "ets is ", "apply"},
 
-		{"DRIFT", Error, func(h *hostCase) {
+		{"DRIFT", checks.Error, func(h *hostCase) {
 			h.running.Ports["eth0"].PFC.V = 0
-			h.ends["leaf1/Ethernet0"] = End{MTU: 9100, Known: true}
+			h.ends["leaf1/Ethernet0"] = checks.End{MTU: 9100, Known: true}
 		}, "the NIC and the switch port pause {}, the intent says {3}", "both"},
-		{"DRIFT", Warning, port(func(p *nic.Port) { p.CNPDSCP.V = 56 }), "cnp_dscp is 56, the intent says 48", "apply"},
-		{"DRIFT", Warning, port(func(p *nic.Port) { p.MTU.V = 8000 }), "mtu is 8000, the intent says 9000", "apply"},
-		{"DRIFT", Error, port(func(p *nic.Port) { p.Mode.V = "IB/RoCE v1" }), "mode is IB/RoCE v1, the intent says RoCE v2 (layer rdma)", "apply"},
-		{"DRIFT", Warning, nv("LLDP_NB_TX_MODE_P1", "ALL(2)", "ALL(2)"), "LLDP_NB_TX_MODE_P1 is ALL(2) at the next boot and ALL(2) in force, the intent says 0 (layer firmware, not programmed)", "a warm reboot of the host loads them"},
-		{"DRIFT", Warning, nv("CNP_DSCP_P1", "4", "48"), "CNP_DSCP_P1 is 4 in force and 48 at the next boot", "reset the card"}, // the driver shows 48 in use
-		{"DRIFT", Warning, port(func(p *nic.Port) {
+		{"DRIFT", checks.Warning, port(func(p *nic.Port) { p.CNPDSCP.V = 56 }), "cnp_dscp is 56, the intent says 48", "apply"},
+		{"DRIFT", checks.Warning, port(func(p *nic.Port) { p.MTU.V = 8000 }), "mtu is 8000, the intent says 9000", "apply"},
+		{"DRIFT", checks.Error, port(func(p *nic.Port) { p.Mode.V = "IB/RoCE v1" }), "mode is IB/RoCE v1, the intent says RoCE v2 (layer rdma)", "apply"},
+		{"DRIFT", checks.Warning, nv("LLDP_NB_TX_MODE_P1", "ALL(2)", "ALL(2)"), "LLDP_NB_TX_MODE_P1 is ALL(2) at the next boot and ALL(2) in force, the intent says 0 (layer firmware, not programmed)", "a warm reboot of the host loads them"},
+		{"DRIFT", checks.Warning, nv("CNP_DSCP_P1", "4", "48"), "CNP_DSCP_P1 is 4 in force and 48 at the next boot", "reset the card"}, // the driver shows 48 in use
+		{"DRIFT", checks.Warning, port(func(p *nic.Port) {
 			oldBNXT(p)
 			p.ECN = qos.Of(qos.Priorities(0, 1, 2, 3, 4, 5, 6, 7)) // of a newer driver
 			p.NV = map[string]nic.NV{"support_rdma": {Current: "True", Next: "False"}}
 		}), "support_rdma is False at the next boot and True(1) in force, the intent says True (layer firmware, not programmed)", "program it: apply the intent to the host; a reboot"},
-		{"NIC-10", Error, port(func(p *nic.Port) {
+		{"NIC-10", checks.Error, port(func(p *nic.Port) {
 			p.PFC.Set, p.ETS.Set, p.Cable.Set = false, false, false
 			p.Missing[nic.FieldPFC], p.Missing[nic.FieldETS], p.Missing[nic.FieldCable] = "needs root", "needs root", "needs root"
 		}), "could not be read: ets, cable, pfc: needs root", "as root"},
-		{"NIC-10", Error, port(func(p *nic.Port) {
+		{"NIC-10", checks.Error, port(func(p *nic.Port) {
 			p.ToS.Set = false
 			p.Missing[nic.FieldToS] = "needs root"
 		}), "could not be read: tos: needs root", "as root"},
-		{"NIC-10", Error, port(func(p *nic.Port) { p.MTU.Set = false }), "could not be read: mtu: not read", ""},
-		{"NIC-10", Error, port(func(p *nic.Port) {
+		{"NIC-10", checks.Error, port(func(p *nic.Port) { p.MTU.Set = false }), "could not be read: mtu: not read", ""},
+		{"NIC-10", checks.Error, port(func(p *nic.Port) {
 			for _, f := range []string{nic.FieldDCB, nic.FieldDCBX, nic.FieldTrust, nic.FieldDSCP, nic.FieldPFC, nic.FieldCable, nic.FieldETS} {
 				p.Missing[f] = "the device has no DCB operations"
 			}
 			p.DCBX.Set, p.Trust.Set, p.DSCP.Set, p.PFC.Set, p.Cable.Set, p.ETS.Set = false, false, false, false, false, false
 		}), "could not be read: dcbx, ets, cable, pfc, dscp, trust: the device has no DCB operations", "CONFIG_DCB"},
-		{"NIC-10", Error, port(func(p *nic.Port) {
+		{"NIC-10", checks.Error, port(func(p *nic.Port) {
 			p.Driver = nic.DriverIonic
 			for _, f := range []string{nic.FieldDCB, nic.FieldPFC} {
 				p.Missing[f] = "needs root"
 			}
 			p.PFC.Set = false
 		}), "could not be read: pfc: needs root", "nicctl"},
-		{"NIC-10", Warning, port(func(p *nic.Port) {
+		{"NIC-10", checks.Warning, port(func(p *nic.Port) {
 			p.VF, p.TrafficClass.Set = true, false
 			p.Missing[nic.FieldTrafficClass] = nic.NotInDriver
 		}), "could not be read: pfc, trust, dscp, ets: a VF or a restricted function", "physical function"},
-		{"READ", Info, port(func(p *nic.Port) {
+		{"READ", checks.Info, port(func(p *nic.Port) {
 			p.CNPDSCP.Set, p.LinkPause.Set = false, false
 			p.Missing[nic.FieldCNPDSCP], p.Missing[nic.FieldLinkPause] = "needs root", "needs root"
 		}), "could not be read: link_pause, cnp_dscp: needs root", ""},
-		{"READ", Info, func(h *hostCase) {
+		{"READ", checks.Info, func(h *hostCase) {
 			h.running.Unit = nic.UnitState{}
 			h.running.Missing = map[string]string{nic.FieldUnit: "permission denied"}
 		}, "could not be read: unit: permission denied", ""},
@@ -460,7 +461,7 @@ func TestSoundHostHasNoFindings(t *testing.T) {
 		},
 		"the FEC of the other end": func(h *hostCase) {
 			e := h.ends["leaf1/Ethernet0"]
-			e.wire = wire{known: true, up: true, fec: "rs"}
+			e.Wire = checks.Wire{Known: true, Up: true, FEC: "rs"}
 			h.ends["leaf1/Ethernet0"], h.running.Ports["eth0"].FEC = e, qos.Of("rs")
 		},
 		"a NIC on no PCIe": func(h *hostCase) {
@@ -495,11 +496,11 @@ func TestWriterOfATag(t *testing.T) {
 	for _, tt := range []struct {
 		trust    qos.Trust
 		to       int8
-		severity Severity
+		severity checks.Severity
 		says     string // "" for nothing
 	}{
-		{qos.TrustPCP, 0, Warning, "NetworkManager (/nm:8) sets egress_qos_map to 2:0, the intent says 2:3 (layer driver)"},
-		{qos.TrustPCP, 3, Info, "sets egress_qos_map as well, to the value of the intent"},
+		{qos.TrustPCP, 0, checks.Warning, "NetworkManager (/nm:8) sets egress_qos_map to 2:0, the intent says 2:3 (layer driver)"},
+		{qos.TrustPCP, 3, checks.Info, "sets egress_qos_map as well, to the value of the intent"},
 		{qos.TrustPCP, -1, "", ""},
 		{qos.TrustDSCP, 0, "", ""},
 	} {
@@ -509,7 +510,7 @@ func TestWriterOfATag(t *testing.T) {
 			h.ends[at] = e
 		}
 		h.running.Writers = []nic.Writer{{Who: "NetworkManager", Place: "/nm:8", Ports: []string{"eth0"}, Field: nic.FieldEgress, Egress: &nic.PCPs{2: tt.to}}}
-		fs := slices.DeleteFunc(h.findings(), func(f Finding) bool { return f.ID != "NIC-12" })
+		fs := slices.DeleteFunc(h.findings(), func(f checks.Finding) bool { return f.ID != "NIC-12" })
 		switch {
 		case tt.says == "" && len(fs) > 0:
 			t.Errorf("%+v: %v", tt, fs)
@@ -547,7 +548,7 @@ func TestTagOfAVLAN(t *testing.T) {
 		switch {
 		case tt.found == "" && len(fs) > 0:
 			t.Errorf("%s: %+v", name, fs)
-		case tt.found != "" && (len(fs) != 1 || fs[0].ID != "NIC-02" || fs[0].Severity != Error || !strings.Contains(fs[0].What, tt.found) || !strings.Contains(fs[0].Fix, "write bonds: {bond0: {members: [eth0]}}, vlans: {bond0.100: {on: bond0, id: 100}} for the host into the intent, and apply it")):
+		case tt.found != "" && (len(fs) != 1 || fs[0].ID != "NIC-02" || fs[0].Severity != checks.Error || !strings.Contains(fs[0].What, tt.found) || !strings.Contains(fs[0].Fix, "write bonds: {bond0: {members: [eth0]}}, vlans: {bond0.100: {on: bond0, id: 100}} for the host into the intent, and apply it")):
 			t.Errorf("%s: %+v", name, fs)
 		}
 	}
@@ -574,30 +575,30 @@ func TestUppersOfTheIntent(t *testing.T) {
 	for name, tt := range map[string]struct {
 		edit      func(h *hostCase, bond, vlan *nic.Upper)
 		id        string
-		severity  Severity
+		severity  checks.Severity
 		says, fix string
 	}{
-		"the bond is low": {func(h *hostCase, b, _ *nic.Upper) { b.MTU.V = 1500; rdma(h, 1024) }, "MTU-04", Warning,
+		"the bond is low": {func(h *hostCase, b, _ *nic.Upper) { b.MTU.V = 1500; rdma(h, 1024) }, "MTU-04", checks.Warning,
 			"the RDMA MTU is 1024 B, the intent says 4096 B (bond bond0 over it has an MTU of 1500 B", "apply the intent to the host: the MTU of bond0 rises from 1500 to 9000 B"},
-		"the VLAN is low": {func(_ *hostCase, _, v *nic.Upper) { v.MTU.V = 1500 }, "MTU-04", Warning,
+		"the VLAN is low": {func(_ *hostCase, _, v *nic.Upper) { v.MTU.V = 1500 }, "MTU-04", checks.Warning,
 			"VLAN bond0.100 over it has an MTU of 1500 B", "the MTU of bond0.100 rises from 1500"},
-		"a bond that is low enough": {func(_ *hostCase, b, _ *nic.Upper) { b.MTU.V = 8000 }, "DRIFT", Warning, "mtu is 8000, the intent says 9000 (layer driver)", fixOfHost},
+		"a bond that is low enough": {func(_ *hostCase, b, _ *nic.Upper) { b.MTU.V = 8000 }, "DRIFT", checks.Warning, "mtu is 8000, the intent says 9000 (layer driver)", fixOfHost},
 		"a map without effect": {func(h *hostCase, _, v *nic.Upper) {
 			v.Egress.V[2] = 0
 			for at, end := range h.ends {
 				end.Trust = qos.TrustDSCP
 				h.ends[at] = end
 			}
-		}, "NIC-02", Info, "egress_qos_map is 0,2:0 3:3 6:6, the intent says 0:0 2-3:3 6:6; both ends classify by DSCP, so that it has no effect (layer driver)", fixOfHost},
-		"a map": {func(h *hostCase, _, v *nic.Upper) { v.Egress.V[2] = 0; pcp(h) }, "NIC-02", Error, "egress_qos_map is 0,2:0", fixOfHost},
-		"no VLAN": {func(h *hostCase, _, _ *nic.Upper) { delete(h.running.Uppers, "bond0.100") }, "NIC-04", Error,
+		}, "NIC-02", checks.Info, "egress_qos_map is 0,2:0 3:3 6:6, the intent says 0:0 2-3:3 6:6; both ends classify by DSCP, so that it has no effect (layer driver)", fixOfHost},
+		"a map": {func(h *hostCase, _, v *nic.Upper) { v.Egress.V[2] = 0; pcp(h) }, "NIC-02", checks.Error, "egress_qos_map is 0,2:0", fixOfHost},
+		"no VLAN": {func(h *hostCase, _, _ *nic.Upper) { delete(h.running.Uppers, "bond0.100") }, "NIC-04", checks.Error,
 			"the host has no VLAN of that name over the NICs of the intent", "network configuration"},
-		"another member": {func(_ *hostCase, b, _ *nic.Upper) { b.On = append(slices.Clone(b.On), "eth2") }, "DRIFT", Error, "on is eth0, eth1, eth2, the intent says eth0, eth1", "network configuration"},
-		"another id":     {func(_ *hostCase, _, v *nic.Upper) { v.VLAN.V = 101 }, "DRIFT", Error, "vlan_id is 101, the intent says 100", "network configuration"},
+		"another member": {func(_ *hostCase, b, _ *nic.Upper) { b.On = append(slices.Clone(b.On), "eth2") }, "DRIFT", checks.Error, "on is eth0, eth1, eth2, the intent says eth0, eth1", "network configuration"},
+		"another id":     {func(_ *hostCase, _, v *nic.Upper) { v.VLAN.V = 101 }, "DRIFT", checks.Error, "vlan_id is 101, the intent says 100", "network configuration"},
 		"an MTU that is not known": {func(_ *hostCase, b, _ *nic.Upper) {
 			b.MTU.Set, b.Missing = false, map[string]string{nic.FieldMTU: "why"}
-		}, "NIC-10", Error, "could not be read: mtu: why", "as root"},
-		"a map that is not known": {func(_ *hostCase, _, v *nic.Upper) { v.Egress.Set = false }, "READ", Info, "could not be read: egress_qos_map: not read", ""},
+		}, "NIC-10", checks.Error, "could not be read: mtu: why", "as root"},
+		"a map that is not known": {func(_ *hostCase, _, v *nic.Upper) { v.Egress.Set = false }, "READ", checks.Info, "could not be read: egress_qos_map: not read", ""},
 	} {
 		h := newHostCase(t, text)
 		tt.edit(h, h.running.Uppers["bond0"], h.running.Uppers["bond0.100"])
@@ -633,7 +634,7 @@ func TestStatedSettings(t *testing.T) {
 		p := h.running.Ports["eth0"]
 		p.Buffers.V.Total = 262016
 		tt.edit(p)
-		fs := slices.DeleteFunc(h.findings(), func(f Finding) bool { return tt.id == "BUF-13" && f.ID != "BUF-13" && name != "small buffer" })
+		fs := slices.DeleteFunc(h.findings(), func(f checks.Finding) bool { return tt.id == "BUF-13" && f.ID != "BUF-13" && name != "small buffer" })
 		if len(fs) != 1 || fs[0].ID != tt.id || !strings.Contains(fs[0].What, tt.what) || !strings.Contains(fs[0].Fix, tt.fix) {
 			t.Errorf("%s: %+v", name, fs)
 		}
@@ -684,7 +685,7 @@ func TestHostWithPCP(t *testing.T) {
 		t.Fatalf("the sound host has findings: %v", fs)
 	}
 	h.running.Ports["eth0"].CNPPriority.V = 7
-	if fs := h.findings(); len(fs) != 1 || fs[0].ID != "NIC-09" || fs[0].Severity != Error {
+	if fs := h.findings(); len(fs) != 1 || fs[0].ID != "NIC-09" || fs[0].Severity != checks.Error {
 		t.Errorf("findings %v", fs)
 	}
 	// The running trust decides.
@@ -694,18 +695,18 @@ func TestHostWithPCP(t *testing.T) {
 		e.Trust = qos.TrustPCP
 		h.ends[at] = e
 	}
-	if fs := h.findings(); len(fs) != 1 || fs[0].ID != "NIC-09" || fs[0].Severity != Error {
+	if fs := h.findings(); len(fs) != 1 || fs[0].ID != "NIC-09" || fs[0].Severity != checks.Error {
 		t.Errorf("findings %v", fs)
 	}
 }
 
 // TestNotificationsAtAnUnknownEnd checks that an end whose trust is unknown may trust PCP.
 func TestNotificationsAtAnUnknownEnd(t *testing.T) {
-	for want, trust := range map[Severity]qos.Opt[qos.Trust]{Info: qos.Of(qos.TrustDSCP), Warning: {}} {
+	for want, trust := range map[checks.Severity]qos.Opt[qos.Trust]{checks.Info: qos.Of(qos.TrustDSCP), checks.Warning: {}} {
 		h := newHostCase(t, hostBase)
 		h.running.Ports["eth0"].CNPPriority.V = 7
 		h.running.Ports["eth0"].Trust = trust
-		fs := slices.DeleteFunc(h.findings(), func(f Finding) bool { return f.ID != "NIC-09" })
+		fs := slices.DeleteFunc(h.findings(), func(f checks.Finding) bool { return f.ID != "NIC-09" })
 		if len(fs) != 1 || fs[0].Severity != want {
 			t.Errorf("trust %v: findings %v", trust, fs)
 		}
@@ -717,9 +718,9 @@ func TestWillingWithAnAgent(t *testing.T) {
 	h := newHostCase(t, hostBase)
 	h.running.Agents = []string{"lldpad"}
 	h.running.Ports["eth0"].Willing.V = true
-	says := func(text string) func(Finding) bool {
-		return func(f Finding) bool {
-			return f.ID == "DCB-01" && f.Severity == Warning && strings.Contains(f.What, text)
+	says := func(text string) func(checks.Finding) bool {
+		return func(f checks.Finding) bool {
+			return f.ID == "DCB-01" && f.Severity == checks.Warning && strings.Contains(f.What, text)
 		}
 	}
 	if fs := h.findings(); len(fs) != 2 || !slices.ContainsFunc(fs, says("lldpad is active on the host")) {
@@ -757,10 +758,10 @@ func TestFixOfABlockedChange(t *testing.T) {
 				tt.blocked(p)
 			}
 			if name == "both" {
-				h.ends["leaf1/Ethernet0"] = End{PFC: qos.Priorities(4), MTU: 9100, Known: true}
+				h.ends["leaf1/Ethernet0"] = checks.End{PFC: qos.Priorities(4), MTU: 9100, Known: true}
 			}
 			fs := h.findings()
-			i := slices.IndexFunc(fs, func(f Finding) bool { return f.ID == tt.id && slices.Equal(f.Ports, []string{"eth0"}) })
+			i := slices.IndexFunc(fs, func(f checks.Finding) bool { return f.ID == tt.id && slices.Equal(f.Ports, []string{"eth0"}) })
 			switch {
 			case i < 0:
 				t.Errorf("%s: %v", name, fs)
@@ -778,7 +779,7 @@ func TestHostFoldsPorts(t *testing.T) {
 	for _, p := range h.running.Ports {
 		p.PFC.V, p.Trust.V, p.ToS.V = 0, qos.TrustPCP, 0
 	}
-	fs := Sort(h.findings())
+	fs := checks.Sort(h.findings())
 	var got []string
 	for _, f := range fs {
 		got = append(got, f.ID+" "+f.Place())
@@ -789,7 +790,7 @@ func TestHostFoldsPorts(t *testing.T) {
 }
 
 func TestHosts(t *testing.T) {
-	hosts := func(edit func(hs []*nic.Host)) []Finding {
+	hosts := func(edit func(hs []*nic.Host)) []checks.Finding {
 		var hs []*nic.Host
 		for _, name := range []string{"gpu1", "gpu2", "gpu10"} {
 			h := newHostCase(t, hostBase).running
@@ -823,7 +824,7 @@ func TestHosts(t *testing.T) {
 		switch {
 		case c.id == "" && len(fs) > 0:
 			t.Errorf("%s: %v", name, fs)
-		case c.id != "" && (len(fs) != 1 || fs[0].ID != c.id || fs[0].Severity != Warning || fs[0].Device != "gpu2" || len(fs[0].Ports) != c.ports || !strings.Contains(fs[0].What, c.says)):
+		case c.id != "" && (len(fs) != 1 || fs[0].ID != c.id || fs[0].Severity != checks.Warning || fs[0].Device != "gpu2" || len(fs[0].Ports) != c.ports || !strings.Contains(fs[0].What, c.says)):
 			t.Errorf("%s: %+v", name, fs)
 		}
 	}
@@ -845,7 +846,7 @@ func TestHosts(t *testing.T) {
 			}
 		},
 	} {
-		if fs := hosts(edit); len(fs) != 1 || fs[0].ID+" "+fs[0].Told() != want || fs[0].Severity != Warning {
+		if fs := hosts(edit); len(fs) != 1 || fs[0].ID+" "+fs[0].Told() != want || fs[0].Severity != checks.Warning {
 			t.Errorf("a tie: %+v", fs)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // rdmaMTU checks the MTUs that limit RDMA: the NIC's, and those of the devices on top of it
@@ -20,7 +21,7 @@ func (p *portCheck) rdmaMTU() {
 		return
 	}
 	var says, rise, fixes []string
-	payload, severity := w.ActiveMTU.V, Info
+	payload, severity := w.ActiveMTU.V, checks.Info
 	if p.lowRDMA() && h.MTU.Set && w.MTU.Set && h.MTU.V < w.MTU.V {
 		rise = append(rise, fmt.Sprintf("the MTU of the interface rises from %d to %d B", h.MTU.V, w.MTU.V))
 	}
@@ -32,7 +33,7 @@ func (p *portCheck) rdmaMTU() {
 		want := p.desired.Uppers[u.Name]
 		// A VLAN that the intent does not list may serve traffic other than RDMA.
 		if u.Kind != nic.UpperVLAN || want != nil {
-			severity = Warning
+			severity = checks.Warning
 		}
 		payload = min(payload, most)
 		says = append(says, fmt.Sprintf("%s %s over it has an MTU of %d B", kindOf(u), term.CleanLine(u.Name), u.MTU.V))
@@ -44,7 +45,7 @@ func (p *portCheck) rdmaMTU() {
 	}
 	what := fmt.Sprintf("over it RDMA has an MTU of at most %d B", payload)
 	if p.lowRDMA() {
-		severity, what = Warning, fmt.Sprintf("the RDMA MTU is %d B", h.ActiveMTU.V)
+		severity, what = checks.Warning, fmt.Sprintf("the RDMA MTU is %d B", h.ActiveMTU.V)
 	} else if len(says) == 0 {
 		return
 	}
@@ -102,7 +103,7 @@ func (v *hostCheck) writeUpper(u *nic.Upper, then, byHand string) string {
 // RDMA-CM uses the PCP of the priority that the kernel assigns to the ToS.
 func (p *portCheck) tags() {
 	n := p.host.NIC(p.name)
-	if severity, _ := p.tagCounts(); n == nil || severity != Error {
+	if severity, _ := p.tagCounts(); n == nil || severity != checks.Error {
 		return
 	}
 	pcps := nic.RDMATag(p.fabric, n)
@@ -127,7 +128,7 @@ func (p *portCheck) tags() {
 		if want == nil {
 			fix = p.writeUpper(u, "its egress-qos-map gives RDMA the PCP of its class", fmt.Sprintf("ip link set dev %s type vlan egress-qos-map %d:%d", term.CleanLine(u.Name), from, pcps[0]))
 		}
-		p.found("NIC-02", Error, nic.FieldEgress, fix, "VLAN %s over it sends RDMA-CM with PCP %d, the intent says %s: the kernel has priority %d for ToS %d",
+		p.found("NIC-02", checks.Error, nic.FieldEgress, fix, "VLAN %s over it sends RDMA-CM with PCP %d, the intent says %s: the kernel has priority %d for ToS %d",
 			term.CleanLine(u.Name), u.Egress.V[from], qos.FoldInts(pcps), from, tos.V)
 	}
 }
@@ -135,11 +136,11 @@ func (p *portCheck) tags() {
 // upper checks a bond or VLAN of the intent.
 func (v *hostCheck) upper(name string, changes []nic.Change) {
 	have, want := v.running.Uppers[name], v.desired.Uppers[name]
-	severity, why := Info, ""
+	severity, why := checks.Info, ""
 	var says bool // whether MTU-04 reports the MTU on a NIC below
 	for port := range v.desired.Ports {
 		if p := v.check(port); p.have != nil && slices.Contains(v.running.Above(port), have) {
-			if s, w := p.tagCounts(); s.rank() <= severity.rank() {
+			if s, w := p.tagCounts(); s.Rank() <= severity.Rank() {
 				severity, why = s, w
 			}
 			says = says || have.MTU.Set && p.want.ActiveMTU.Set && nic.RDMAMTU(have.MTU.V) < p.want.ActiveMTU.V
@@ -150,18 +151,18 @@ func (v *hostCheck) upper(name string, changes []nic.Change) {
 		layer := fmt.Sprintf(" (layer %s)", ch.Layer)
 		switch {
 		case ch.Kind == nic.KindUnknown && ch.Field == nic.FieldMTU:
-			v.unread(unproven, Error, name, ch.Field, "read the host as root (--sudo)", ch)
+			v.unread(unproven, checks.Error, name, ch.Field, "read the host as root (--sudo)", ch)
 		case ch.Kind == nic.KindUnknown:
-			v.unread("READ", Info, name, ch.Field, "", ch)
+			v.unread("READ", checks.Info, name, ch.Field, "", ch)
 		case ch.Field == nic.FieldPort:
-			v.add("NIC-04", Error, name, ch.Reason, ch.Blocked, "the host has no %s of that name over the NICs of the intent", kindOf(want))
+			v.add("NIC-04", checks.Error, name, ch.Reason, ch.Blocked, "the host has no %s of that name over the NICs of the intent", kindOf(want))
 		case ch.Field == nic.FieldEgress:
 			v.add("NIC-02", severity, name, ch.Reason, blockedOr(ch, applyHost), "%s%s%s", what, why, layer)
 		case ch.Field == nic.FieldMTU && says:
 		case ch.Field == nic.FieldMTU:
-			v.add("DRIFT", Warning, name, ch.Reason, blockedOr(ch, applyHost), "%s%s", what, layer)
+			v.add("DRIFT", checks.Warning, name, ch.Reason, blockedOr(ch, applyHost), "%s%s", what, layer)
 		default:
-			v.add("DRIFT", Error, name, ch.Reason, blockedOr(ch, applyHost), "%s", what)
+			v.add("DRIFT", checks.Error, name, ch.Reason, blockedOr(ch, applyHost), "%s", what)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // operatorCNPDSCP is the value that NVIDIA's NIC configuration operator writes to CNP_DSCP if
@@ -37,7 +38,7 @@ func (p *portCheck) unseenCongestion() {
 			factory += fmt.Sprintf(", the intent says %d and %d", w.CNPDSCP.V, w.CNPPriority.V)
 		}
 	}
-	p.c.add(Finding{ID: "ECN-11", Severity: Info, Device: p.host.Name, Where: w.From[nic.FieldECN], Unchecked: "congestion control", Because: "the driver does not show it",
+	p.c.Add(checks.Finding{ID: "ECN-11", Severity: checks.Info, Device: p.host.Name, Where: w.From[nic.FieldECN], Unchecked: "congestion control", Because: "the driver does not show it",
 		What: fmt.Sprintf("bnxt_re does not show whether congestion control is on, and how its notifications are marked%s (layer %s)", factory, nic.LayerDriver),
 		Fix:  "use Linux 6.13 or newer, or Broadcom's own bnxt_re, where this tool sees it; else look at it with niccli, and accept this in the intent"}, p.name)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // versions compares the firmware and driver versions with the baseline of the intent.
@@ -29,9 +30,9 @@ func (p *portCheck) version(what string, layer nic.Layer, want *intent.Versions,
 	}
 	switch {
 	case have == "" || want.Min != "" && (have[0] < '0' || have[0] > '9'): // cannot be compared
-		p.c.add(Finding{ID: "NIC-19", Severity: Info, Device: p.host.Name, Where: want.Pos.String(), Unchecked: "the version of the " + what, Because: "the host does not show it",
+		p.c.Add(checks.Finding{ID: "NIC-19", Severity: checks.Info, Device: p.host.Name, Where: want.Pos.String(), Unchecked: "the version of the " + what, Because: "the host does not show it",
 			What: fmt.Sprintf("the host does not show a version of the %s, the baseline is %s (layer %s)", what, wanted, layer), Fix: "load the RDMA driver of the card, or look at the card with the vendor's tool"}, p.name)
 	case !ok:
-		p.add("NIC-19", Warning, p.name, want.Pos.String(), fmt.Sprintf("install %s %s: this tool installs none", what, wanted), "the %s is %s, the baseline is %s (layer %s)", what, term.CleanLine(have), wanted, layer)
+		p.add("NIC-19", checks.Warning, p.name, want.Pos.String(), fmt.Sprintf("install %s %s: this tool installs none", what, wanted), "the %s is %s, the baseline is %s (layer %s)", what, term.CleanLine(have), wanted, layer)
 	}
 }

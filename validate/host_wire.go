@@ -7,6 +7,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
@@ -20,13 +21,13 @@ func (p *portCheck) fec() {
 	}
 	if want := drivers.FECOf(p.sw.FEC.V); want.Set && want.V != "auto" {
 		if have.V != want.V {
-			p.add("PRT-04", Warning, p.name, p.sw.FEC.From.String(), fix, "the link runs with FEC %s, the intent says %s", term.CleanLine(have.V), want.V)
+			p.add("PRT-04", checks.Warning, p.name, p.sw.FEC.From.String(), fix, "the link runs with FEC %s, the intent says %s", term.CleanLine(have.V), want.V)
 		}
 		return
 	}
-	if w := p.far.wire; w.known && w.up && w.fec != "" && w.fec != have.V {
-		p.c.add(Finding{ID: "PRT-06", Severity: Warning, Device: p.host.Name, Where: p.want.From[nic.FieldPort], Fix: fix, Peers: []string{p.end.String()},
-			What: fmt.Sprintf("the NIC runs with FEC %s, the switch port with %s", term.CleanLine(have.V), w.fec)}, p.name)
+	if w := p.far.Wire; w.Known && w.Up && w.FEC != "" && w.FEC != have.V {
+		p.c.Add(checks.Finding{ID: "PRT-06", Severity: checks.Warning, Device: p.host.Name, Where: p.want.From[nic.FieldPort], Fix: fix, Peers: []string{p.end.String()},
+			What: fmt.Sprintf("the NIC runs with FEC %s, the switch port with %s", term.CleanLine(have.V), w.FEC)}, p.name)
 	}
 }
 
@@ -42,7 +43,7 @@ func (p *portCheck) received(at string) {
 		says += words.Count(int(min(r.LostWords, 1<<31)), "code word") + " that forward error correction could not correct"
 	}
 	if says != "" {
-		p.add("NIC-18", Info, p.name, at, "check with --window whether they continue; if so, clean or replace cable and transceivers, and compare FEC at both ends",
+		p.add("NIC-18", checks.Info, p.name, at, "check with --window whether they continue; if so, clean or replace cable and transceivers, and compare FEC at both ends",
 			"since its driver was loaded, the NIC has received %s", says)
 	}
 }

@@ -7,13 +7,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // writers finds other programs that write settings of the intent's NICs. Daemons that write DCB
 // settings are left to DCB-02.
 func (v *hostCheck) writers() {
 	if why := v.running.Missing[nic.FieldWriters]; why != "" && len(v.desired.Ports) > 0 {
-		v.unread("READ", Info, "", nic.FieldWriters, "read the host as root", nic.Change{Blocked: term.CleanLine(why)})
+		v.unread("READ", checks.Info, "", nic.FieldWriters, "read the host as root", nic.Change{Blocked: term.CleanLine(why)})
 	}
 	for _, w := range v.running.Writers {
 		for _, name := range natural.Keys(v.desired.Ports) {
@@ -25,7 +26,7 @@ func (v *hostCheck) writers() {
 			where := cmp.Or(want.From[w.Field], v.host.Pos.String())
 			if w.Field == "" {
 				// One finding for the host: the program writes to all ports.
-				v.add("NIC-12", Info, "", where, "stop it, or have it leave the NICs of the intent alone", "%s writes NIC settings; this tool cannot tell which", w)
+				v.add("NIC-12", checks.Info, "", where, "stop it, or have it leave the NICs of the intent alone", "%s writes NIC settings; this tool cannot tell which", w)
 				break
 			}
 			v.rival(w, name, where, rival, ch)
@@ -35,9 +36,9 @@ func (v *hostCheck) writers() {
 
 // rival adds a finding for another program that writes a setting of a port.
 func (v *hostCheck) rival(w nic.Writer, port, where string, rival nic.Rival, ch nic.Change) {
-	severity := Info
+	severity := checks.Info
 	if rival == nic.OtherRival && w.Idle == "" {
-		severity = Warning
+		severity = checks.Warning
 	}
 	v.add("NIC-12", severity, port, where, rivalFix(w, rival, ch), "%s %s (layer %s)", w, rivalSays(w, rival, ch), cmp.Or(nic.LayerOf(w.Field), nic.LayerDriver))
 }

@@ -3,6 +3,7 @@ package validate
 import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // Host compares the NICs of a host with the intended settings, and with the switch ports at the
@@ -10,17 +11,17 @@ import (
 // is assumed to be as intended. A check whose state the host does not show has no finding.
 // Settings that could not be read are a separate finding: NIC-10 if lossless RDMA is not proven
 // without them, see [Unproven], otherwise READ with severity info.
-func Host(f *intent.Fabric, h *intent.Host, running, desired *nic.Host, ends func(intent.Endpoint) End) []Finding {
+func Host(f *intent.Fabric, h *intent.Host, running, desired *nic.Host, ends func(intent.Endpoint) checks.End) []checks.Finding {
 	return checkHost(f, h, running, desired, ends)
 }
 
 // Hosts compares the NICs of hosts that work together. Most comparisons are between NICs of the
 // same card and driver, and all only use values that were read from both. managed selects the
 // ports; nil selects all.
-func Hosts(running []*nic.Host, managed func(host, port string) bool) []Finding {
+func Hosts(running []*nic.Host, managed func(host, port string) bool) []checks.Finding {
 	return compareHosts(running, managed)
 }
 
 // Unproven reports whether a finding says that a setting could not be read without which a NIC
 // is not proven to run as intended. An accepted finding does not count.
-func Unproven(f Finding) bool { return f.ID == unproven && f.Suppressed == nil }
+func Unproven(f checks.Finding) bool { return f.ID == unproven && f.Suppressed == nil }

@@ -13,16 +13,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/derive"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // identityChecks are the checks of who answers at an address.
-var identityChecks = []Check{
+var identityChecks = []checks.Check{
 	{
 		ID: "TOP-11", Title: "the device at an address is not the one that the intent means",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsApplied,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsApplied,
 		Why:   "it is compared with the intent of the wrong device, and would be changed to it",
 		Fix:   "correct the address or the identity in the intent, or the hostname on the device; where the device was replaced, apply with --accept-identity",
-		state: mistakenIdentity,
+		State: mistakenIdentity,
 	},
 }
 
@@ -253,10 +254,10 @@ func (a *Answered) Add(f *intent.Fabric, device string, is drivers.Identity) (wh
 }
 
 // HostIdentity reports a host that is not the one in the intent.
-func HostIdentity(f *intent.Fabric, h *intent.Host, e Evidence) []Finding {
+func HostIdentity(f *intent.Fabric, h *intent.Host, e Evidence) []checks.Finding {
 	what, where := Mistaken(f, h.Name, e)
 	if what == "" {
 		return nil
 	}
-	return []Finding{{ID: "TOP-11", Severity: Error, Device: h.Name, What: what, Where: where, Fix: fixIn(identityChecks, "TOP-11")}}
+	return []checks.Finding{{ID: "TOP-11", Severity: checks.Error, Device: h.Name, What: what, Where: where, Fix: checks.FixIn(identityChecks, "TOP-11")}}
 }

@@ -1,15 +1,14 @@
 package validate
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/deadlock"
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
@@ -18,7 +17,7 @@ import (
 // rendered returns the findings for the rendered configuration of a switch, and is called
 // concurrently; it may be nil. more are findings made elsewhere. Intent returns all findings
 // sorted, or ctx's error if ctx ended.
-func Intent(ctx context.Context, c *render.Compiler, now time.Time, rendered func(*render.Device) []Finding, more ...Finding) ([]Finding, error) {
+func Intent(ctx context.Context, c *render.Compiler, now time.Time, rendered func(*render.Device) []checks.Finding, more ...checks.Finding) ([]checks.Finding, error) {
 	run := NewRun(c.Fabric())
 	run.Note(more...)
 	err := intendedOf(ctx, c, rendered, func(r *Result) error {
@@ -36,49 +35,13 @@ func Intent(ctx context.Context, c *render.Compiler, now time.Time, rendered fun
 
 // Concerns returns the findings about one of the devices, at either end, and those about no
 // device.
-func Concerns(fs []Finding, device func(string) bool) []Finding {
-	return slices.DeleteFunc(fs, func(f Finding) bool {
+func Concerns(fs []checks.Finding, device func(string) bool) []checks.Finding {
+	return slices.DeleteFunc(fs, func(f checks.Finding) bool {
 		if f.Device == "" || device(f.Device) {
 			return false
 		}
-		return !slices.ContainsFunc(f.Peers, func(p string) bool { return device(PeerDevice(p)) })
+		return !slices.ContainsFunc(f.Peers, func(p string) bool { return device(checks.PeerDevice(p)) })
 	})
-}
-
-// fabricRun is one check of the whole intent.
-type fabricRun struct {
-	check  *Check
-	fabric *intent.Fabric
-	paths  *paths
-	// added reports whether a switch is checked, and not only assumed to be as intended.
-	added    func(name string) bool
-	outcomes outcomes
-	note     func(...Finding) // receives findings
-}
-
-// paths holds the results of following the fabric's routes.
-type paths struct {
-	graph   *topology.Graph
-	search  *deadlock.Result
-	treated deadlock.Paths
-	islands deadlock.Islands
-}
-
-// fixOf returns the fix for the PFC settings of some ports: to apply the intent if they differ
-// from it.
-func (r *fabricRun) fixOf(ports ...intent.Endpoint) string {
-	devices := r.outcomes.differing(qos.KindPFC.Attr(), ports...)
-	if len(devices) == 0 {
-		return r.check.Fix
-	}
-	return applyIntent + " to " + natural.Fold(devices)
-}
-
-// found adds a finding on a switch and its ports, which are in natural order.
-func (r *fabricRun) found(f Finding, ports ...string) {
-	r.check.mayFind(f.Severity)
-	f.ID, f.Ports, f.Fix = r.check.ID, ports, cmp.Or(f.Fix, r.check.Fix)
-	r.note(f)
 }
 
 func (r *Run) checkFabric(ctx context.Context) error {
@@ -86,27 +49,27 @@ func (r *Run) checkFabric(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.islands, err = a.Islands(ctx); err != nil {
+	if p.Islands, err = a.Islands(ctx); err != nil {
 		return err
 	}
 	for _, c := range registry {
-		if c.fabric != nil {
-			c.fabric(&fabricRun{check: c, fabric: r.fabric, paths: p, added: r.isAdded, outcomes: r.outcomes, note: r.Note})
+		if c.Fabric != nil {
+			c.Fabric(&checks.Fabric{Check: c, Intent: r.fabric, Paths: p, Added: r.isAdded, Outcomes: r.outcomes, Note: r.Note})
 		}
 	}
 	return nil
 }
 
-func (r *Run) search(ctx context.Context, g *topology.Graph) (*deadlock.Analysis, *paths, error) {
+func (r *Run) search(ctx context.Context, g *topology.Graph) (*deadlock.Analysis, *checks.Paths, error) {
 	a, err := deadlock.Of(ctx, g)
 	if err != nil {
 		return nil, nil, err
 	}
-	p := &paths{graph: a.Graph}
-	if p.search, err = a.Run(ctx); err != nil {
+	p := &checks.Paths{Graph: a.Graph}
+	if p.Search, err = a.Run(ctx); err != nil {
 		return nil, nil, err
 	}
-	p.treated = a.Paths()
+	p.Treated = a.Paths()
 	return a, p, nil
 }
 
@@ -120,7 +83,7 @@ func (r *Run) Deadlocks(ctx context.Context) error {
 }
 
 // Cycles returns the findings of [Run.Deadlocks] without adding them.
-func (r *Run) Cycles(ctx context.Context) (found []Finding, err error) {
+func (r *Run) Cycles(ctx context.Context) (found []checks.Finding, err error) {
 	if !slices.ContainsFunc(r.fabric.Switches, func(s *intent.Switch) bool { return r.isAdded(s.Name) }) || len(r.fabric.Links) == 0 {
 		return nil, nil
 	}
@@ -129,7 +92,7 @@ func (r *Run) Cycles(ctx context.Context) (found []Finding, err error) {
 		named |= qos.Priorities(k.Priority.V)
 	}
 	_, p, err := r.search(ctx, topology.Running(r.fabric, func(p *intent.Port) qos.PrioritySet {
-		if e := r.End(intent.Endpoint{Device: p.Switch.Name, Port: p.Name}); e.pfcRead {
+		if e := r.End(intent.Endpoint{Device: p.Switch.Name, Port: p.Name}); e.PFCRead {
 			return e.PFC & named
 		}
 		return p.Settings.Lossless()
@@ -138,8 +101,8 @@ func (r *Run) Cycles(ctx context.Context) (found []Finding, err error) {
 		return nil, err
 	}
 	for _, c := range registry {
-		if c.runs {
-			c.fabric(&fabricRun{check: c, fabric: r.fabric, paths: p, added: r.isAdded, outcomes: r.outcomes, note: func(fs ...Finding) { found = append(found, fs...) }})
+		if c.Runs {
+			c.Fabric(&checks.Fabric{Check: c, Intent: r.fabric, Paths: p, Added: r.isAdded, Outcomes: r.outcomes, Note: func(fs ...checks.Finding) { found = append(found, fs...) }})
 		}
 	}
 	return found, nil
@@ -151,11 +114,11 @@ func (r *Run) linked() {
 		return
 	}
 	c := Lookup("TOP-09")
-	f := Finding{ID: c.ID, Severity: Info, What: "the intent states no links: the two ends of cables, paths and deadlocks are not checked", Fix: c.Fix, Unchecked: "both ends of links, paths and deadlocks", Because: "the intent states no links"}
+	f := checks.Finding{ID: c.ID, Severity: checks.Info, What: "the intent states no links: the two ends of cables, paths and deadlocks are not checked", Fix: c.Fix, Unchecked: "both ends of links, paths and deadlocks", Because: "the intent states no links"}
 	for _, other := range registry {
-		if other.Made() && (other.link != nil || other.fabric != nil) {
+		if other.Made() && (other.Link != nil || other.Fabric != nil) {
 			f.NotMade = append(f.NotMade, other.ID)
 		}
 	}
-	r.found.add(f, "")
+	r.found.Add(f, "")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/sonic"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // platform is a switch model that a design uses.
@@ -142,7 +143,7 @@ func TestKnownGoodDesigns(t *testing.T) {
 		}
 		for _, x := range fs {
 			// A guessed class of notifications is a warning.
-			if x.Severity != Info && !(d.guessed && x.ID == "CLS-09" && x.Severity == Warning) {
+			if x.Severity != checks.Info && !(d.guessed && x.ID == "CLS-09" && x.Severity == checks.Warning) {
 				rt.Errorf("%s %s at %s: %s", x.Severity, x.ID, x.Place(), x.What)
 			}
 		}

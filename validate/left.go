@@ -6,35 +6,36 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // Left runs the checks of packet memory on the state of a switch after a plan's changes, and
 // returns the findings above info that the plan does not fix. It leaves out findings that the
 // intent itself causes or accepts, and those that applying the intent fixes.
-func Left(d *render.Device, running *qos.Device, changes []qos.Change, now time.Time) []Finding {
-	left := memoryFindings(d, After(running, d.Desired, changes), Running, now)
+func Left(d *render.Device, running *qos.Device, changes []qos.Change, now time.Time) []checks.Finding {
+	left := memoryFindings(d, After(running, d.Desired, changes), checks.Running, now)
 	if len(left) == 0 {
 		return nil
 	}
-	intended := memoryFindings(d, d.Desired, Intended, now)
-	return slices.DeleteFunc(left, func(f Finding) bool {
-		return f.Fix == applyIntent || slices.ContainsFunc(intended, func(i Finding) bool {
-			return i.ID == f.ID && i.Severity.rank() <= f.Severity.rank() && !slices.ContainsFunc(f.Ports, func(p string) bool { return !slices.Contains(i.Ports, p) })
+	intended := memoryFindings(d, d.Desired, checks.Intended, now)
+	return slices.DeleteFunc(left, func(f checks.Finding) bool {
+		return f.Fix == checks.ApplyIntent || slices.ContainsFunc(intended, func(i checks.Finding) bool {
+			return i.ID == f.ID && i.Severity.Rank() <= f.Severity.Rank() && !slices.ContainsFunc(f.Ports, func(p string) bool { return !slices.Contains(i.Ports, p) })
 		})
 	})
 }
 
 // memoryFindings returns the findings above info, without accepted ones, of the checks that a
 // plan also runs.
-func memoryFindings(d *render.Device, cfg *qos.Device, source Source, now time.Time) []Finding {
-	r := viewOf(d, cfg, source, &State{})
+func memoryFindings(d *render.Device, cfg *qos.Device, source checks.Source, now time.Time) []checks.Finding {
+	r := viewOf(d, cfg, source, &checks.State{})
 	for _, c := range registry {
-		if c.plans {
-			r.perform(c)
+		if c.Plans {
+			r.Perform(c)
 		}
 	}
-	return slices.DeleteFunc(Sort(Accept(d.Fabric, r.out.findings.list, now)), func(f Finding) bool {
-		return f.Severity == Info || f.Suppressed != nil || f.ID == "SUPPRESS"
+	return slices.DeleteFunc(checks.Sort(Accept(d.Fabric, r.Outcome.Findings.List, now)), func(f checks.Finding) bool {
+		return f.Severity == checks.Info || f.Suppressed != nil || f.ID == "SUPPRESS"
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // TestMapsAfterPlan checks that a port's map after a plan has the tables that the intent states and
@@ -44,8 +45,8 @@ func TestMapsAfterPlan(t *testing.T) {
 // TestLeft checks that Left reports faults that a plan does not fix, but none that the plan
 // changes, that the intent itself causes, or that the intent accepts.
 func TestLeft(t *testing.T) {
-	both := func(edits ...func(*qos.Device, *State)) func(*qos.Device, *State) {
-		return func(d *qos.Device, s *State) {
+	both := func(edits ...func(*qos.Device, *checks.State)) func(*qos.Device, *checks.State) {
+		return func(d *qos.Device, s *checks.State) {
 			for _, e := range edits {
 				e(d, s)
 			}
@@ -53,7 +54,7 @@ func TestLeft(t *testing.T) {
 	}
 	small := poolOf(func(p *qos.Pool) { p.Size, p.XOFF = p.Size/100, p.XOFF/100 })
 	shallow := on("Ethernet240", func(p *qos.Port) { p.Groups[3].Headroom.V.XOFF = 3000 })
-	bare := func(d *qos.Device, _ *State) {
+	bare := func(d *qos.Device, _ *checks.State) {
 		for name := range d.Ports {
 			d.Ports[name] = &qos.Port{Speed: qos.Of(d.Ports[name].Speed.V)}
 		}
@@ -66,14 +67,14 @@ func TestLeft(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		base    string
-		edit    func(*qos.Device, *State)
+		edit    func(*qos.Device, *checks.State)
 		changes func([]qos.Change) []qos.Change
 		want    []string
 	}{
 		"as intended":                          {edit: both()},
 		"alpha":                                {edit: alphaIs(-7, "Ethernet0"), want: []string{"warning BUF-09 leaf1 Ethernet0"}},
-		"alpha of the intent":                  {base: "spc4", edit: func(d *qos.Device, _ *State) { d.HeadroomModel.V.Alpha = -7 }},
-		"alpha of the intent, blocked":         {base: "spc4", edit: func(d *qos.Device, _ *State) { d.HeadroomModel.V.Alpha = -7 }, changes: blocked},
+		"alpha of the intent":                  {base: "spc4", edit: func(d *qos.Device, _ *checks.State) { d.HeadroomModel.V.Alpha = -7 }},
+		"alpha of the intent, blocked":         {base: "spc4", edit: func(d *qos.Device, _ *checks.State) { d.HeadroomModel.V.Alpha = -7 }, changes: blocked},
 		"pool":                                 {edit: small, want: []string{"warning BUF-09 leaf1"}},
 		"pool of a switch with no group":       {edit: both(small, bare), want: []string{"warning BUF-09 leaf1"}},
 		"headroom":                             {edit: shallow, want: []string{"error BUF-01 leaf1 Ethernet240"}},

@@ -6,6 +6,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // bufferMemo keeps the shared buffer of ports, most of which are alike.
@@ -30,10 +31,10 @@ type sharingKey struct {
 	cable  qos.Opt[units.Length]
 }
 
-// sharingKey returns the key for a class on a port.
-func (r *deviceRun) sharingKey(p *intent.Port, k *intent.Class) sharingKey {
+// keyOf returns the key for a class on a port.
+func keyOf(r *checks.Switch, p *intent.Port, k *intent.Class) sharingKey {
 	key := plainKey(p, k)
-	if q := r.cfg.Ports[p.Name]; q != nil && r.source != Intended {
+	if q := r.Config.Ports[p.Name]; q != nil && r.Source != checks.Intended {
 		key.group, key.speeds, key.cable = q.Groups[k.Priority.V], q.Speed, q.Cable
 	}
 	return key
@@ -45,21 +46,21 @@ func plainKey(p *intent.Port, k *intent.Class) sharingKey {
 
 // sharingOf returns [render.Memory.Sharing] of the checked configuration, plainSharing that of
 // the intent and the catalogue.
-func (r *deviceRun) sharingOf(p *intent.Port, k *intent.Class) render.Sharing {
-	return cached(&keptIn[bufferMemo](&r.memo).sharing, r.sharingKey(p, k), func() render.Sharing { return r.memory.Sharing(p, k) })
+func sharingOf(r *checks.Switch, p *intent.Port, k *intent.Class) render.Sharing {
+	return checks.Cached(&checks.Kept[bufferMemo](&r.Memo).sharing, keyOf(r, p, k), func() render.Sharing { return r.Memory.Sharing(p, k) })
 }
 
-func (r *deviceRun) plainSharing(p *intent.Port, k *intent.Class) render.Sharing {
-	return cached(&keptIn[bufferMemo](&r.memo).plain, plainKey(p, k), func() render.Sharing { return r.d.Memory(nil).Sharing(p, k) })
+func plainSharing(r *checks.Switch, p *intent.Port, k *intent.Class) render.Sharing {
+	return checks.Cached(&checks.Kept[bufferMemo](&r.Memo).plain, plainKey(p, k), func() render.Sharing { return r.Device.Memory(nil).Sharing(p, k) })
 }
 
 // curveOf returns the curve of a class in bytes: the queue's, or the intent's if the switch
 // does not show one. It returns a curve that is off if the unit's size is not known.
-func (r *deviceRun) curveOf(p *intent.Port, k *intent.Class) qos.ECN {
-	if q := r.cfg.Ports[p.Name]; q != nil && r.source != Intended && q.Queues[k.Queue.V].ECN.Set {
+func curveOf(r *checks.Switch, p *intent.Port, k *intent.Class) qos.ECN {
+	if q := r.Config.Ports[p.Name]; q != nil && r.Source != checks.Intended && q.Queues[k.Queue.V].ECN.Set {
 		return inBytes(q.Queues[k.Queue.V].ECN.V)
 	}
-	return cached(&keptIn[bufferMemo](&r.memo).curve, plainKey(p, k), func() qos.ECN { return inBytes(render.ECN(p, k, r.d.Model).Curve) })
+	return checks.Cached(&checks.Kept[bufferMemo](&r.Memo).curve, plainKey(p, k), func() qos.ECN { return inBytes(render.ECN(p, k, r.Device.Model).Curve) })
 }
 
 func inBytes(e qos.ECN) qos.ECN {

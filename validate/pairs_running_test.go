@@ -10,25 +10,26 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // runningPairs are faults of a running switch, for checks whose fault in the intent is in
 // another table: a check of both has a pair of each.
 var runningPairs = []pair{
-	{id: "CLS-09", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[6].Scheduler.V = qos.Scheduler{Weight: 1} }), place: "leaf1 Ethernet0", says: "class cnp of congestion notifications", fix: "apply"},
-	{id: "CLS-14", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Trust.V = qos.TrustPCP }), place: "leaf1 Ethernet240", says: "the port trusts pcp, on spine1 dscp", fix: "apply", also: []string{"CLS-04"}},
-	{id: "ECN-01", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[3].ECN.V = qos.ECN{} }), place: "leaf1 Ethernet0", says: "lossless class rdma has no ECN", fix: "apply"},
-	{id: "ECN-02", severity: Error, config: "leaf1", old: `"green_min_threshold": "150000"`, new: `"green_min_threshold": "1500000"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "min = max = 1500KB with a probability of 10 %", fix: "apply", also: []string{"ECN-05"}},
-	{id: "ECN-05", severity: Error, config: "leaf1", old: `"green_min_threshold": "150000"`, new: `"green_min_threshold": "140000"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "ecn is 140KB..1500KB 10%", fix: "apply"},
-	{id: "OPS-05", severity: Warning, config: "leaf1", edit: func(d *qos.Device, _ *State) { d.Platform.Release = "202505" }, place: "leaf1", says: "the release is 202505", fix: "one release"},
-	{id: "PFC-01", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet240", says: "PFC is on for priorities {}, on spine1 for {3}", fix: "apply", also: []string{"PFC-04"}},
-	{id: "PFC-07", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet240", says: "PFC is on for priorities {}, on spine1 for {3}", fix: "apply", also: []string{"PFC-01"}},
-	{id: "PFC-07", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet0", says: "host NICs pause {3}", fix: "apply", also: []string{"PFC-02"}},
-	{id: "PFC-08", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFCAsymmetric.V = true }), place: "leaf1 Ethernet240", says: "asymmetric PFC is on, on spine1 off", fix: "apply"},
-	{id: "TOP-05", severity: Error, base: "dual tor", config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V |= qos.Priorities(0) }), place: "leaf1", says: "class default keeps its priority in the tunnel to leaf2", fix: "apply", also: []string{"PFC-02"}},
-	{id: "WD-01", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Watchdog.V = qos.Watchdog{} }), place: "leaf1 Ethernet0", says: "off on lossless ports towards hosts", fix: "apply"},
-	{id: "WD-02", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Watchdog.V = qos.Watchdog{} }), place: "leaf1 Ethernet240", says: "off on lossless ports towards switches", fix: "apply"},
-	{id: "WD-05", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Watchdog.V.Detect *= 2 }), place: "leaf1 Ethernet240", says: "detect 800ms restore 400ms, the intent says", fix: "apply"},
+	{id: "CLS-09", severity: checks.Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[6].Scheduler.V = qos.Scheduler{Weight: 1} }), place: "leaf1 Ethernet0", says: "class cnp of congestion notifications", fix: "apply"},
+	{id: "CLS-14", severity: checks.Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Trust.V = qos.TrustPCP }), place: "leaf1 Ethernet240", says: "the port trusts pcp, on spine1 dscp", fix: "apply", also: []string{"CLS-04"}},
+	{id: "ECN-01", severity: checks.Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[3].ECN.V = qos.ECN{} }), place: "leaf1 Ethernet0", says: "lossless class rdma has no ECN", fix: "apply"},
+	{id: "ECN-02", severity: checks.Error, config: "leaf1", old: `"green_min_threshold": "150000"`, new: `"green_min_threshold": "1500000"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "min = max = 1500KB with a probability of 10 %", fix: "apply", also: []string{"ECN-05"}},
+	{id: "ECN-05", severity: checks.Error, config: "leaf1", old: `"green_min_threshold": "150000"`, new: `"green_min_threshold": "140000"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "ecn is 140KB..1500KB 10%", fix: "apply"},
+	{id: "OPS-05", severity: checks.Warning, config: "leaf1", edit: func(d *qos.Device, _ *checks.State) { d.Platform.Release = "202505" }, place: "leaf1", says: "the release is 202505", fix: "one release"},
+	{id: "PFC-01", severity: checks.Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet240", says: "PFC is on for priorities {}, on spine1 for {3}", fix: "apply", also: []string{"PFC-04"}},
+	{id: "PFC-07", severity: checks.Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet240", says: "PFC is on for priorities {}, on spine1 for {3}", fix: "apply", also: []string{"PFC-01"}},
+	{id: "PFC-07", severity: checks.Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet0", says: "host NICs pause {3}", fix: "apply", also: []string{"PFC-02"}},
+	{id: "PFC-08", severity: checks.Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFCAsymmetric.V = true }), place: "leaf1 Ethernet240", says: "asymmetric PFC is on, on spine1 off", fix: "apply"},
+	{id: "TOP-05", severity: checks.Error, base: "dual tor", config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V |= qos.Priorities(0) }), place: "leaf1", says: "class default keeps its priority in the tunnel to leaf2", fix: "apply", also: []string{"PFC-02"}},
+	{id: "WD-01", severity: checks.Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Watchdog.V = qos.Watchdog{} }), place: "leaf1 Ethernet0", says: "off on lossless ports towards hosts", fix: "apply"},
+	{id: "WD-02", severity: checks.Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Watchdog.V = qos.Watchdog{} }), place: "leaf1 Ethernet240", says: "off on lossless ports towards switches", fix: "apply"},
+	{id: "WD-05", severity: checks.Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Watchdog.V.Detect *= 2 }), place: "leaf1 Ethernet240", says: "detect 800ms restore 400ms, the intent says", fix: "apply"},
 }
 
 // TestRunningAggregate checks that members of an aggregate are compared as they run. SONiC's
@@ -43,7 +44,7 @@ func TestRunningAggregate(t *testing.T) {
 		}
 		have.Ports["Ethernet248"].MTU.V = mtu
 		run := NewRun(c.Fabric())
-		run.Add(Switch(d, have, Running, nil))
+		run.Add(Switch(d, have, checks.Running, nil))
 		if got := idsOf(run.Findings(today)); !slices.Equal(got, want) {
 			t.Errorf("MTU %d: %v, want %v", mtu, got, want)
 		}
@@ -65,7 +66,7 @@ func TestHeadroomFallingWithCableLength(t *testing.T) {
 		}
 		dd := render.Device{Fabric: d.Fabric, Switch: d.Switch, Desired: d.Desired, Model: &m}
 		run := NewRun(c.Fabric())
-		run.Add(Switch(&dd, d.Desired, Intended, nil))
+		run.Add(Switch(&dd, d.Desired, checks.Intended, nil))
 		if got := idsOf(run.Findings(today)); !slices.Equal(got, want) {
 			t.Errorf("falls %v: %v, want %v", falls, got, want)
 		}
@@ -73,9 +74,9 @@ func TestHeadroomFallingWithCableLength(t *testing.T) {
 }
 
 // idsOf returns the IDs of checks with findings above info.
-func idsOf(fs []Finding) (out []string) {
+func idsOf(fs []checks.Finding) (out []string) {
 	for _, f := range fs {
-		if f.Severity != Info && !slices.Contains(out, f.ID) {
+		if f.Severity != checks.Info && !slices.Contains(out, f.ID) {
 			out = append(out, f.ID)
 		}
 	}
@@ -98,7 +99,7 @@ func TestDeadlocksInRunningState(t *testing.T) {
 		"turn":   {lossy, strings.Replace(lossy, "mode: lossy", "lossless: true", 1), false, 3, []string{"TOP-02", "TOP-03"}, " to "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			of := func(fs []Finding, fix string) (out []string) {
+			of := func(fs []checks.Finding, fix string) (out []string) {
 				for _, f := range fs {
 					if slices.Contains([]string{"TOP-01", "TOP-02", "TOP-03", "TOP-05"}, f.ID) {
 						out = append(out, fmt.Sprint(f.ID, " ", f.Severity, " ", f.Place(), " ", f.What))
@@ -109,7 +110,7 @@ func TestDeadlocksInRunningState(t *testing.T) {
 				}
 				return out
 			}
-			running := func(pausing bool) []Finding {
+			running := func(pausing bool) []checks.Finding {
 				comp := compile(t, c.intent)
 				run := NewRun(comp.Fabric())
 				for _, sw := range comp.Fabric().Switches {
@@ -121,7 +122,7 @@ func TestDeadlocksInRunningState(t *testing.T) {
 							q.PFC = qos.Of(q.PFC.Or(0) | qos.Priorities(c.priority))
 						}
 					}
-					run.Add(Switch(d, have, Running, nil))
+					run.Add(Switch(d, have, checks.Running, nil))
 				}
 				if err := run.Deadlocks(context.Background()); err != nil {
 					t.Fatal(err)
@@ -135,7 +136,7 @@ func TestDeadlocksInRunningState(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, got := of(asIntent, ""), of(running(true), applyIntent+c.to)
+			want, got := of(asIntent, ""), of(running(true), checks.ApplyIntent+c.to)
 			if !slices.Equal(got, want) {
 				t.Errorf("running:\n%q\nthe intent:\n%q", got, want)
 			}
@@ -155,7 +156,7 @@ func TestDeadlocksOnlyOfSwitchesRead(t *testing.T) {
 	for name, want := range map[string]bool{"leaf1": true, "leaf3": false} {
 		run := NewRun(comp.Fabric())
 		d := comp.Device(comp.Fabric().Switch(name))
-		run.Add(Switch(d, decoded(t, saved(d)), Running, nil))
+		run.Add(Switch(d, decoded(t, saved(d)), checks.Running, nil))
 		if err := run.Deadlocks(context.Background()); err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/sonic"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // pair is a fabric that triggers a check, and its healthy twin: the base without the change.
@@ -22,12 +23,12 @@ import (
 // saved configuration.
 type pair struct {
 	id       string
-	severity Severity
+	severity checks.Severity
 	base     string // a name in bases; "" is "clos"
 	config   string
 	old, new string
 	// edit changes one value of the running state of config, instead of old and new.
-	edit  func(*qos.Device, *State)
+	edit  func(*qos.Device, *checks.State)
 	place string
 	says  string   // part of the finding's text
 	fix   string   // part of the fix
@@ -175,13 +176,13 @@ var pairs = slices.Concat(classPairs, pfcPairs, bufferPairs, memoryPairs, ecnPai
 var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // found runs all checks on the base or, with trip, on the fabric with the change.
-func (p pair) found(t *testing.T, trip bool) []Finding {
+func (p pair) found(t *testing.T, trip bool) []checks.Finding {
 	t.Helper()
 	return p.foundBy(t, trip, func(_ *intent.Fabric, r *Result) *Result { return r })
 }
 
 // foundBy passes the result of each switch through hand before results are compared.
-func (p pair) foundBy(t *testing.T, trip bool, hand func(*intent.Fabric, *Result) *Result) []Finding {
+func (p pair) foundBy(t *testing.T, trip bool, hand func(*intent.Fabric, *Result) *Result) []checks.Finding {
 	t.Helper()
 	old, new := p.old, p.new
 	if !trip {
@@ -203,7 +204,7 @@ func (p pair) foundBy(t *testing.T, trip bool, hand func(*intent.Fabric, *Result
 	run := NewRun(c.Fabric())
 	for _, sw := range c.Fabric().Switches {
 		d := c.Device(sw)
-		cfg, st := saved(d), State{Ports: portsUp(d)}
+		cfg, st := saved(d), checks.State{Ports: portsUp(d)}
 		if sw.Name == p.config {
 			cfg = replaced(t, cfg, old, new)
 		}
@@ -214,7 +215,7 @@ func (p pair) foundBy(t *testing.T, trip bool, hand func(*intent.Fabric, *Result
 		if sw.Name == p.config && p.edit != nil && trip {
 			p.edit(have, &st)
 		}
-		run.Add(hand(c.Fabric(), Switch(d, have, Running, &st)))
+		run.Add(hand(c.Fabric(), Switch(d, have, checks.Running, &st)))
 	}
 	if err := run.Deadlocks(context.Background()); err != nil {
 		t.Fatal(err)
@@ -289,7 +290,7 @@ func TestPairs(t *testing.T) {
 			if n := tokensApart(p.old, p.new); n > 1 {
 				t.Errorf("%q and %q are %d tokens apart", p.old, p.new, n)
 			}
-			if fs := p.found(t, false); slices.ContainsFunc(fs, func(f Finding) bool { return f.Severity != Info }) {
+			if fs := p.found(t, false); slices.ContainsFunc(fs, func(f checks.Finding) bool { return f.Severity != checks.Info }) {
 				t.Errorf("the sound twin has findings: %v", fs)
 			}
 			hit := false
@@ -301,7 +302,7 @@ func TestPairs(t *testing.T) {
 				switch {
 				case f.About(p.id) && f.Severity == p.severity && f.Place() == p.place && strings.Contains(f.What, p.says) && strings.Contains(f.Fix, p.fix):
 					hit = true
-				case f.About(p.id) || f.Severity == Info || slices.Contains(p.also, f.ID): // the same cause elsewhere
+				case f.About(p.id) || f.Severity == checks.Info || slices.Contains(p.also, f.ID): // the same cause elsewhere
 				default:
 					t.Errorf("found: %s %s at %s: %s; fix: %s; peers %v; intent %s", f.Severity, f.ID, f.Place(), f.What, f.Fix, f.Peers, f.Where)
 				}
@@ -395,7 +396,7 @@ func TestChecksDescribeThemselves(t *testing.T) {
 			t.Errorf("%s says too little: %+v", c.ID, c)
 		}
 		for i, r := range c.Rules {
-			if r.Severity.rank() < 0 || i > 0 && r.Severity.rank() <= c.Rules[i-1].Severity.rank() || len(c.Rules) > 1 && i < len(c.Rules)-1 && r.When == "" {
+			if r.Severity.Rank() < 0 || i > 0 && r.Severity.Rank() <= c.Rules[i-1].Severity.Rank() || len(c.Rules) > 1 && i < len(c.Rules)-1 && r.When == "" {
 				t.Errorf("%s: rule %d is %+v", c.ID, i, r)
 			}
 		}

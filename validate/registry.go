@@ -8,20 +8,21 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // registry holds all checks, sorted by ID.
 var registry = assemble(classChecks, pfcChecks, bufferChecks, headroomChecks, ecnChecks, mtuChecks, nicChecks,
 	topologyChecks, forwardingChecks, portChecks, cablingChecks, identityChecks, operationChecks, gateChecks)
 
-func assemble(families ...[]Check) []*Check {
-	var all []*Check
+func assemble(families ...[]checks.Check) []*checks.Check {
+	var all []*checks.Check
 	for _, f := range families {
 		for i := range f {
 			all = append(all, &f[i])
 		}
 	}
-	ordered.Sort(all, func(a, b *Check) int { return natural.Compare(a.ID, b.ID) })
+	ordered.Sort(all, func(a, b *checks.Check) int { return natural.Compare(a.ID, b.ID) })
 	for i, c := range all {
 		if i > 0 && all[i-1].ID == c.ID {
 			panic(fmt.Sprintf("two checks are called %s", c.ID))
@@ -32,10 +33,10 @@ func assemble(families ...[]Check) []*Check {
 }
 
 // Checks returns all checks, sorted by ID.
-func Checks() []*Check { return slices.Clone(registry) }
+func Checks() []*checks.Check { return slices.Clone(registry) }
 
 // Lookup returns the check with an ID, ignoring case; nil if there is none.
-func Lookup(id string) *Check {
+func Lookup(id string) *checks.Check {
 	for _, c := range registry {
 		if strings.EqualFold(c.ID, id) {
 			return c

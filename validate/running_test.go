@@ -13,11 +13,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // runAs runs the checks on running switches after edit, as the validate command does; with
 // alone, only leaf1 is read.
-func runAs(t *testing.T, c *render.Compiler, alone bool, edit func(string, *qos.Device)) []Finding {
+func runAs(t *testing.T, c *render.Compiler, alone bool, edit func(string, *qos.Device)) []checks.Finding {
 	t.Helper()
 	run := NewRun(c.Fabric())
 	for _, sw := range c.Fabric().Switches {
@@ -26,12 +27,12 @@ func runAs(t *testing.T, c *render.Compiler, alone bool, edit func(string, *qos.
 			run.Assume(d)
 			continue
 		}
-		have, st := decoded(t, saved(d)), State{Ports: map[string]*drivers.PortState{}}
+		have, st := decoded(t, saved(d)), checks.State{Ports: map[string]*drivers.PortState{}}
 		for name, q := range have.Ports {
 			q.AdminUp, st.Ports[name] = qos.Of(true), &drivers.PortState{OperUp: qos.Of(true)}
 		}
 		edit(sw.Name, have)
-		run.Add(Switch(d, have, Running, &st))
+		run.Add(Switch(d, have, checks.Running, &st))
 	}
 	return run.Findings(today)
 }
@@ -40,14 +41,14 @@ func runAs(t *testing.T, c *render.Compiler, alone bool, edit func(string, *qos.
 // intent and the platform, not only with each other.
 func TestFaultOnEverySwitch(t *testing.T) {
 	c := compile(t, closBase)
-	for id, edit := range map[string]func(*qos.Device, *State){
-		"BUF-09 alpha of lossless groups is 2^-7, the platform's table has 2^-2": func(d *qos.Device, _ *State) {
+	for id, edit := range map[string]func(*qos.Device, *checks.State){
+		"BUF-09 alpha of lossless groups is 2^-7, the platform's table has 2^-2": func(d *qos.Device, _ *checks.State) {
 			for _, p := range d.Ports {
 				p.Groups[3].Headroom.V.Threshold = -7
 			}
 		},
 		"BUF-09 pool ingress_lossless_pool has 664 KB, the platform's template has 66.4 MB": poolOf(func(p *qos.Pool) { p.Size /= 100 }),
-		"ECN-03 class rdma marks from 20MB": func(d *qos.Device, _ *State) {
+		"ECN-03 class rdma marks from 20MB": func(d *qos.Device, _ *checks.State) {
 			for _, p := range d.Ports {
 				p.Queues[3].ECN.V.Min, p.Queues[3].ECN.V.Max = 20e6, 40e6
 			}
@@ -56,7 +57,7 @@ func TestFaultOnEverySwitch(t *testing.T) {
 		fs := runAs(t, c, false, func(_ string, d *qos.Device) { edit(d, nil) })
 		on := map[string]bool{}
 		for _, f := range fs {
-			if f.Severity != Info && !strings.HasPrefix(f.ID+" "+f.What, id) && f.ID != "ECN-04" && f.ID != "ECN-06" {
+			if f.Severity != checks.Info && !strings.HasPrefix(f.ID+" "+f.What, id) && f.ID != "ECN-04" && f.ID != "ECN-06" {
 				t.Errorf("%s: also %s %s: %s", id, f.ID, f.Place(), f.What)
 			}
 			on[f.Device] = true
@@ -79,11 +80,11 @@ func TestFindingsDoNotDependOnOtherSwitches(t *testing.T) {
 			edits = append(edits, p)
 		}
 	}
-	of := func(fs []Finding) []string {
+	of := func(fs []checks.Finding) []string {
 		var out []string
 		for _, f := range fs {
 			// A difference from other ports is reported only if others are read.
-			differs := Lookup(f.ID).outliers != nil && (f.ID != "BUF-09" || strings.Contains(f.What, " of role leaf"))
+			differs := Lookup(f.ID).Outliers != nil && (f.ID != "BUF-09" || strings.Contains(f.What, " of role leaf"))
 			if f.Device == "leaf1" && !differs {
 				out = append(out, fmt.Sprint(f.Severity, " ", f.ID, " ", f.Place(), " ", f.What))
 			}
@@ -95,7 +96,7 @@ func TestFindingsDoNotDependOnOtherSwitches(t *testing.T) {
 		edit := func(name string, d *qos.Device) {
 			for _, i := range some {
 				if name == "leaf1" {
-					edits[i].edit(d, &State{Ports: map[string]*drivers.PortState{}})
+					edits[i].edit(d, &checks.State{Ports: map[string]*drivers.PortState{}})
 				}
 			}
 		}
@@ -128,7 +129,7 @@ func TestShippedTemplates(t *testing.T) {
 			}
 		})
 		for _, f := range fs {
-			if f.Severity != Info && f.ID != "BUF-01" {
+			if f.Severity != checks.Info && f.ID != "BUF-01" {
 				t.Errorf("%s: %s %s %s: %s", name, f.Severity, f.ID, f.Place(), f.What)
 			}
 		}
@@ -147,8 +148,8 @@ func TestLongCableOnRunningSystems(t *testing.T) {
 			text := strings.NewReplacer("os: sonic, address: \"192.0.2.1:8080\", model: DellEMC-Z9332f-O32", sw,
 				"leaf1/Ethernet[0,8]", "leaf1/"+port, "leaf2/Ethernet[0,8]", "leaf2/Ethernet0", "cable: 40m", "cable: "+cable).Replace(base)
 			fs := ran(t, compile(t, text), func(*qos.Device) {})
-			i := slices.IndexFunc(fs, func(f Finding) bool {
-				return f.Device == "leaf1" && f.Severity == Error && strings.HasPrefix(f.ID, "BUF-")
+			i := slices.IndexFunc(fs, func(f checks.Finding) bool {
+				return f.Device == "leaf1" && f.Severity == checks.Error && strings.HasPrefix(f.ID, "BUF-")
 			})
 			if i >= 0 != wrong {
 				t.Errorf("%s, %s: %v", sw, cable, fs)
@@ -187,15 +188,15 @@ func TestOtherSystems(t *testing.T) {
 				d.Ports["Ethernet1/1"].Groups[3].Headroom.V.XOFF = 20000
 			},
 		} {
-			hit := func(fs []Finding) bool {
-				return slices.ContainsFunc(fs, func(f Finding) bool {
+			hit := func(fs []checks.Finding) bool {
+				return slices.ContainsFunc(fs, func(f checks.Finding) bool {
 					return strings.HasPrefix(f.ID+" "+f.What, want) && f.Place() == "leaf1 Ethernet1/1"
 				})
 			}
 			if fs := ran(t, c, edit); !hit(fs) {
 				t.Errorf("%s: %s is not found: %v", os, want, fs)
 			}
-			if fs := ran(t, c, shown); slices.ContainsFunc(fs, func(f Finding) bool { return f.Severity != Info }) {
+			if fs := ran(t, c, shown); slices.ContainsFunc(fs, func(f checks.Finding) bool { return f.Severity != checks.Info }) {
 				t.Errorf("%s: the sound twin has %v", os, fs)
 			}
 		}

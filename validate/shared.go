@@ -6,24 +6,25 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // shared deduplicates data that thousands of switches have in common: port names, the drift of
 // switches that are not configured yet, and the settings of link ends.
 type shared struct {
 	seed   maphash.Seed
-	ends   map[End]*End
+	ends   map[checks.End]*checks.End
 	texts  map[string]string
 	names  map[string]*portNames
 	lists  map[uint64][]string
-	drifts map[uint64]*drift
+	drifts map[uint64]*checks.Drift
 }
 
 func newShared() shared {
-	return shared{maphash.MakeSeed(), map[End]*End{}, map[string]string{}, map[string]*portNames{}, map[uint64][]string{}, map[uint64]*drift{}}
+	return shared{maphash.MakeSeed(), map[checks.End]*checks.End{}, map[string]string{}, map[string]*portNames{}, map[uint64][]string{}, map[uint64]*checks.Drift{}}
 }
 
-func (s *shared) end(e End) *End {
+func (s *shared) end(e checks.End) *checks.End {
 	one := s.ends[e]
 	if one == nil {
 		own := e // e itself would be allocated for every port
@@ -44,7 +45,7 @@ func (s *shared) text(t string) string {
 }
 
 func (s *shared) portNames(n *portNames) *portNames {
-	return cached(&s.names, n.key(), func() *portNames { return n })
+	return checks.Cached(&s.names, n.key(), func() *portNames { return n })
 }
 
 func (s *shared) list(l []string) []string {
@@ -54,8 +55,8 @@ func (s *shared) list(l []string) []string {
 	return same(s.seed, s.lists, l, func(l []string) []string { return l })
 }
 
-func (s *shared) drift(d *drift) *drift {
-	return same(s.seed, s.drifts, d, func(d *drift) []qos.Change { return d.changes })
+func (s *shared) drift(d *checks.Drift) *checks.Drift {
+	return same(s.seed, s.drifts, d, func(d *checks.Drift) []qos.Change { return d.Changes })
 }
 
 // same returns the value of all with the same parts as one; if there is none, it adds one.
@@ -77,7 +78,7 @@ func same[T any, P comparable](seed maphash.Seed, all map[uint64]T, one T, parts
 }
 
 // compact makes findings share equal lists of ports.
-func (s *shared) compact(fs []Finding) {
+func (s *shared) compact(fs []checks.Finding) {
 	for i := range fs {
 		fs[i].Ports, fs[i].Peers = s.list(slices.Clip(fs[i].Ports)), s.list(slices.Clip(fs[i].Peers))
 	}

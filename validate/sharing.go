@@ -15,6 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // pressure holds the effect of the shared memory on a lossless class of a port: findings about
@@ -29,7 +30,7 @@ type pressure struct {
 // fault is a finding of a check, with the attributes that it is about.
 type fault struct {
 	id string
-	Finding
+	checks.Finding
 	attrs []qos.Attr
 	// cause is the text about alpha or pool, without the effect on a port; level is the fill at
 	// which a group pauses, in bytes.
@@ -39,7 +40,7 @@ type fault struct {
 
 // worse reports whether a fault should be reported instead of another one with the same cause.
 func (f fault) worse(o fault) bool {
-	return cmp.Or(cmp.Compare(f.Severity.rank(), o.Severity.rank()), cmp.Compare(f.level, o.level)) < 0
+	return cmp.Or(cmp.Compare(f.Severity.Rank(), o.Severity.Rank()), cmp.Compare(f.level, o.level)) < 0
 }
 
 // of returns the fault of a check.
@@ -52,9 +53,9 @@ func (p pressure) of(id string) (fault, bool) {
 }
 
 // checkPressure reports the fault of the current check from the port's pressure, if there is one.
-func checkPressure(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
-	if f, ok := r.pressureOf(p, k).of(r.check.ID); ok {
-		r.found(f.Finding, p.Name, f.attrs...)
+func checkPressure(r *checks.Switch, p *intent.Port, _ *qos.Port, k *intent.Class) {
+	if f, ok := pressureOf(r, p, k).of(r.Check.ID); ok {
+		r.Found(f.Finding, p.Name, f.attrs...)
 	}
 }
 
@@ -65,29 +66,29 @@ type pressureKey struct {
 	drifted bool
 }
 
-func (r *deviceRun) pressureOf(p *intent.Port, k *intent.Class) pressure {
+func pressureOf(r *checks.Switch, p *intent.Port, k *intent.Class) pressure {
 	if p.Speed.V == 0 {
 		return pressure{}
 	}
-	e := r.curveOf(p, k)
-	_, drifted := r.differs(p.Name, qos.KindECN.At(k.Queue.V))
-	return cached(&keptIn[bufferMemo](&r.memo).pressure, pressureKey{r.sharingKey(p, k), e, drifted}, func() pressure { return r.computePressure(p, k, e, drifted) })
+	e := curveOf(r, p, k)
+	_, drifted := r.Differs(p.Name, qos.KindECN.At(k.Queue.V))
+	return checks.Cached(&checks.Kept[bufferMemo](&r.Memo).pressure, pressureKey{keyOf(r, p, k), e, drifted}, func() pressure { return computePressure(r, p, k, e, drifted) })
 }
 
-func (r *deviceRun) computePressure(p *intent.Port, k *intent.Class, e qos.ECN, drifted bool) (out pressure) {
+func computePressure(r *checks.Switch, p *intent.Port, k *intent.Class, e qos.ECN, drifted bool) (out pressure) {
 	if !k.Lossless.V {
-		if r.source != Saved || drifted {
-			out.faults = r.marking(p, k, e, drifted, render.Sharing{})
+		if r.Source != checks.Saved || drifted {
+			out.faults = markingFaults(r, p, k, e, drifted, render.Sharing{})
 		}
 		return out
 	}
-	s, plain := r.sharingOf(p, k), r.plainSharing(p, k)
-	if r.source == Saved && !drifted && sameSharing(s, plain) {
+	s, plain := sharingOf(r, p, k), plainSharing(r, p, k)
+	if r.Source == checks.Saved && !drifted && sameSharing(s, plain) {
 		return out // the checks of the intent cover it
 	}
-	all := worst(slices.Concat(r.pausing(p, k, s), r.marking(p, k, e, drifted, s)))
-	alpha, off := r.strangeAlpha(p, k)
-	pool, name := r.smallPool(p, k)
+	all := worst(slices.Concat(pausingFaults(r, p, k, s), markingFaults(r, p, k, e, drifted, s)))
+	alpha, off := strangeAlpha(r, p, k)
+	pool, name := smallPool(r, p, k)
 	alpha.cause, pool.cause = alpha.What, pool.What
 	if !off && name == "" || s.Pool == nil || plain.Pool == nil {
 		if off {
@@ -98,7 +99,7 @@ func (r *deviceRun) computePressure(p *intent.Port, k *intent.Class, e qos.ECN, 
 	}
 	// A fault that the platform's own alpha and pools would not cause is attributed to alpha or
 	// pool.
-	usual := slices.Concat(r.pausing(p, k, plain), r.marking(p, k, e, drifted, plain))
+	usual := slices.Concat(pausingFaults(r, p, k, plain), markingFaults(r, p, k, e, drifted, plain))
 	cause := &alpha
 	if name != "" {
 		cause = &pool
@@ -117,8 +118,8 @@ func (r *deviceRun) computePressure(p *intent.Port, k *intent.Class, e qos.ECN, 
 		case slices.ContainsFunc(usual, func(u fault) bool { return u.id == f.id && u.Severity == f.Severity }):
 			out.faults = append(out.faults, f)
 			continue
-		case f.Severity == Error && cause.Severity != Error:
-			cause.Severity, cause.Covers = Error, nil
+		case f.Severity == checks.Error && cause.Severity != checks.Error:
+			cause.Severity, cause.Covers = checks.Error, nil
 			cause.What += "; " + f.What
 			fallthrough
 		default:
@@ -140,19 +141,19 @@ func sameSharing(a, b render.Sharing) bool {
 	return a.Pool.Bytes == b.Pool.Bytes && a.Pool.Alpha == b.Pool.Alpha && a.Pool.Fixed == b.Pool.Fixed
 }
 
-// marking compares the ECN thresholds of a class with its pauses and with the speed of the
+// markingFaults compares the ECN thresholds of a class with its pauses and with the speed of the
 // port. It returns the worst of ECN-03, ECN-04 and ECN-06, which are about the same curve. An
 // error in the curve itself is left to ECN-02.
-func (r *deviceRun) marking(p *intent.Port, k *intent.Class, e qos.ECN, drifted bool, s render.Sharing) []fault {
+func markingFaults(r *checks.Switch, p *intent.Port, k *intent.Class, e qos.ECN, drifted bool, s render.Sharing) []fault {
 	if !e.Enabled || e.Min > e.Max || k.ECN.Mode.V == intent.ECNOff && !drifted || e.Other != "" && e.Max == 0 {
 		return nil // the last case is a curve of the switch's own with unknown thresholds
 	}
 	var out []fault
-	add := func(id string, sev Severity, what string, args ...any) {
+	add := func(id string, sev checks.Severity, what string, args ...any) {
 		if drifted {
-			sev = Error // like any difference from the intent that traffic depends on
+			sev = checks.Error // like any difference from the intent that traffic depends on
 		}
-		f := fault{id: id, Finding: Finding{Severity: sev, What: fmt.Sprintf("class %s marks ", k.Name) + fmt.Sprintf(what, args...)}, attrs: []qos.Attr{qos.KindECN.At(k.Queue.V)}}
+		f := fault{id: id, Finding: checks.Finding{Severity: sev, What: fmt.Sprintf("class %s marks ", k.Name) + fmt.Sprintf(what, args...)}, attrs: []qos.Attr{qos.KindECN.At(k.Queue.V)}}
 		if !drifted {
 			f.Where = k.ECN.Mode.From.String()
 		}
@@ -171,24 +172,24 @@ func (r *deviceRun) marking(p *intent.Port, k *intent.Class, e qos.ECN, drifted 
 	order := one.Judge(e.Min, e.Max)
 	switch {
 	case declared && order == headroom.PausesFirst:
-		add("ECN-03", Error, "from %s; %s", lo, at)
+		add("ECN-03", checks.Error, "from %s; %s", lo, at)
 	case known && e.Min > in.Queue:
 		// The memory of all groups that feed a queue grows with their number: a level that all
 		// ports together do not reach is never reached.
-		sev := Warning
-		if e.Min > r.memory.Most(s) || p.Settings.Buffers.FanIn.V > 0 {
-			sev = Error
+		sev := checks.Warning
+		if e.Min > r.Memory.Most(s) || p.Settings.Buffers.FanIn.V > 0 {
+			sev = checks.Error
 		}
 		add("ECN-03", sev, "from %s, and %s one queue pause before it holds more than %s", lo, feeders(in), roundSize(in.Queue))
 	case declared && order == headroom.MarksPartly:
-		add("ECN-03", Warning, "every packet from %s; %s", hi, at)
+		add("ECN-03", checks.Warning, "every packet from %s; %s", hi, at)
 	}
 	if known && e.Max > in.Queue {
-		add("ECN-04", Warning, "every packet from %s, and %s one queue may hold %s", hi, feeders(in), units.Bytes(in.Queue))
+		add("ECN-04", checks.Warning, "every packet from %s, and %s one queue may hold %s", hi, feeders(in), units.Bytes(in.Queue))
 	}
 	c, ok := headroom.CurveOf(e)
 	if d := c.Drains(p.Speed.V); ok && !d.Usual && (drifted || k.ECN.Mode.V == intent.ECNFixed) {
-		add("ECN-06", Warning, "from %s to %s, a queue of %s to %s at %s; usual is %s to %s for the first and at most %s for the second", lo, hi, d.Min, d.Max, p.Speed.V, headroom.MinDrainLow, headroom.MinDrainHigh, headroom.MaxDrainHigh)
+		add("ECN-06", checks.Warning, "from %s to %s, a queue of %s to %s at %s; usual is %s to %s for the first and at most %s for the second", lo, hi, d.Min, d.Max, p.Speed.V, headroom.MinDrainLow, headroom.MinDrainHigh, headroom.MaxDrainHigh)
 	}
 	return worst(out)
 }
@@ -200,7 +201,7 @@ func worst(of []fault) []fault {
 	}
 	first := of[0]
 	for _, f := range of[1:] {
-		if f.Severity.rank() < first.Severity.rank() {
+		if f.Severity.Rank() < first.Severity.Rank() {
 			first = f
 		}
 	}
@@ -223,13 +224,13 @@ func (f *fault) cover(o fault) {
 // fewFrames is how many lossless frames a group should hold before it pauses.
 const fewFrames = 4
 
-// pausing checks how much a group holds before it pauses.
-func (r *deviceRun) pausing(p *intent.Port, k *intent.Class, s render.Sharing) []fault {
+// pausingFaults checks how much a group holds before it pauses.
+func pausingFaults(r *checks.Switch, p *intent.Port, k *intent.Class, s render.Sharing) []fault {
 	l, ok := s.Limit(headroom.CaseIncast)
 	if !ok || p.Cable.V == 0 || l.Threshold >= int64(fewFrames*(p.Settings.MTU.RDMA.V+intent.RDMAOverhead)) {
 		return nil
 	}
-	return []fault{{id: "BUF-10", Finding: Finding{Severity: Warning, Where: s.Fan.In.From.String(),
+	return []fault{{id: "BUF-10", Finding: checks.Finding{Severity: checks.Warning, Where: s.Fan.In.From.String(),
 		What: fmt.Sprintf("with %s a group of class %s pauses at %s, less than %d frames", words.Plural(l.Active, "sender", "senders"), k.Name, units.Bytes(l.Threshold), fewFrames)}}}
 }
 
@@ -241,13 +242,13 @@ const farBelow, farAbove = 2, 3
 // strangeAlpha finds a lossless group whose alpha differs from the intent's, or by far from the
 // platform's. Only SONiC's dynamic buffer model takes alpha from the intent; elsewhere no plan
 // changes it.
-func (r *deviceRun) strangeAlpha(p *intent.Port, k *intent.Class) (f fault, found bool) {
-	n, ok := r.alphaInUse(p, k.Priority.V)
+func strangeAlpha(r *checks.Switch, p *intent.Port, k *intent.Class) (f fault, found bool) {
+	n, ok := alphaInUse(r, p, k.Priority.V)
 	if !ok {
 		return f, false
 	}
 	f = fault{id: "BUF-09", attrs: []qos.Attr{qos.KindHeadroom.At(k.Priority.V)}}
-	f.Severity, f.Where = Warning, r.d.Switch.Pos.String()
+	f.Severity, f.Where = checks.Warning, r.Device.Switch.Pos.String()
 	const fix = "to the switch's value, or change it on the switch: a plan does not change it"
 	model := qos.KindHeadroomModel.Attr()
 	if a := p.Settings.Buffers.Alpha; a.V != nil {
@@ -255,13 +256,13 @@ func (r *deviceRun) strangeAlpha(p *intent.Port, k *intent.Class) (f fault, foun
 			return f, false
 		}
 		f.Where, f.Fix = a.From.String(), "set buffers.alpha "+fix
-		if _, planned := r.differs("", model); planned {
-			f.Severity, f.Fix, f.attrs = Error, applyIntent, append(f.attrs, model)
+		if _, planned := r.Differs("", model); planned {
+			f.Severity, f.Fix, f.attrs = checks.Error, checks.ApplyIntent, append(f.attrs, model)
 		}
 		f.What = fmt.Sprintf("alpha of lossless groups is 2^%d, the intent says 2^%d", n, *a.V)
 		return f, true
 	}
-	usual, whose, known := r.memory.PlatformAlpha(p)
+	usual, whose, known := r.Memory.PlatformAlpha(p)
 	if !known || n > usual-farBelow && n < usual+farAbove {
 		return f, false
 	}
@@ -271,38 +272,38 @@ func (r *deviceRun) strangeAlpha(p *intent.Port, k *intent.Class) (f fault, foun
 }
 
 // alphaInUse returns the running alpha of a lossless group.
-func (r *deviceRun) alphaInUse(p *intent.Port, g int) (n int64, ok bool) {
-	q := r.cfg.Ports[p.Name]
-	if r.source == Intended || q == nil || !q.Groups[g].Lossless.V {
+func alphaInUse(r *checks.Switch, p *intent.Port, g int) (n int64, ok bool) {
+	q := r.Config.Ports[p.Name]
+	if r.Source == checks.Intended || q == nil || !q.Groups[g].Lossless.V {
 		return 0, false
 	}
 	h := q.Groups[g].Headroom
-	if !h.Set && r.cfg.Platform.DynamicBuffers && r.cfg.HeadroomModel.Set {
-		return int64(r.cfg.HeadroomModel.V.Alpha), true
+	if !h.Set && r.Config.Platform.DynamicBuffers && r.Config.HeadroomModel.Set {
+		return int64(r.Config.HeadroomModel.V.Alpha), true
 	}
 	return h.V.Threshold, h.Set && !h.V.Static
 }
 
 // smallPool finds a pool of lossless groups with less than half of the platform's size: the
 // templates of one model for leaves and for spines differ by less.
-func (r *deviceRun) smallPool(p *intent.Port, k *intent.Class) (f fault, name string) {
-	if r.source == Intended {
+func smallPool(r *checks.Switch, p *intent.Port, k *intent.Class) (f fault, name string) {
+	if r.Source == checks.Intended {
 		return f, ""
 	}
-	name, pool, ok := r.memory.PoolOf(p.Name, k.Priority.V)
+	name, pool, ok := r.Memory.PoolOf(p.Name, k.Priority.V)
 	if !ok || pool.Size == 0 {
 		return f, ""
 	}
 	f = fault{id: "BUF-09"}
-	f.Severity, f.Fix = Warning, intent.Fix("BUF-09", "load the platform's buffer configuration again{how}: a plan does not change pools")
-	usual, how := r.usualPool(name)
+	f.Severity, f.Fix = checks.Warning, intent.Fix("BUF-09", "load the platform's buffer configuration again{how}: a plan does not change pools")
+	usual, how := usualPool(r, name)
 	switch {
 	case usual.Size > 0 && pool.Size < usual.Size/2:
 		f.What = fmt.Sprintf("pool %s has %s, %s %s", term.CleanLine(name), roundSize(pool.Size), how, roundSize(usual.Size))
 	case usual.XOFF > 0 && pool.XOFF < usual.XOFF/2:
 		f.What = fmt.Sprintf("pool %s has %s for headroom, %s %s", term.CleanLine(name), roundSize(pool.XOFF), how, roundSize(usual.XOFF))
-	case usual.Size == 0 && r.cfg.Hardware.Memory > 0 && pool.Size < r.cfg.Hardware.Memory/leastPart:
-		f.What = fmt.Sprintf("pool %s has %s of the %s of packet memory that the switch shows", term.CleanLine(name), roundSize(pool.Size), roundSize(r.cfg.Hardware.Memory))
+	case usual.Size == 0 && r.Config.Hardware.Memory > 0 && pool.Size < r.Config.Hardware.Memory/leastPart:
+		f.What = fmt.Sprintf("pool %s has %s of the %s of packet memory that the switch shows", term.CleanLine(name), roundSize(pool.Size), roundSize(r.Config.Hardware.Memory))
 	default:
 		return f, ""
 	}
@@ -314,20 +315,20 @@ func (r *deviceRun) smallPool(p *intent.Port, k *intent.Class) (f fault, name st
 const leastPart = 20
 
 // usualPool returns the platform's pool, in bytes; 0 if not known.
-func (r *deviceRun) usualPool(name string) (pool qos.Pool, how string) {
-	return cached(&keptIn[bufferMemo](&r.memo).usual, name, func() qos.Pool {
-		if r.d.Model == nil {
+func usualPool(r *checks.Switch, name string) (pool qos.Pool, how string) {
+	return checks.Cached(&checks.Kept[bufferMemo](&r.Memo).usual, name, func() qos.Pool {
+		if r.Device.Model == nil {
 			return qos.Pool{}
 		}
-		p, ok := r.d.Model.Pool(name)
+		p, ok := r.Device.Model.Pool(name)
 		if !ok {
 			return qos.Pool{}
 		}
-		if !p.Computed || !r.cfg.Platform.DynamicBuffers {
+		if !p.Computed || !r.Config.Platform.DynamicBuffers {
 			return qos.Pool{Size: p.Size, XOFF: p.XOFF}
 		}
 		// The switch computes the size from what its ports reserve.
-		if sizes, err := r.d.PoolSizes(); err == nil && sizes.Size > 0 {
+		if sizes, err := r.Device.PoolSizes(); err == nil && sizes.Size > 0 {
 			return qos.Pool{Size: min(p.Size, sizes.Size)}
 		}
 		return qos.Pool{}
@@ -336,24 +337,24 @@ func (r *deviceRun) usualPool(name string) (pool qos.Pool, how string) {
 
 // alphas records the alpha of lossless groups: the intent's, or the running one. Each value is
 // one finding, with the worst of its effects.
-func alphas(r *deviceRun) {
-	group := fmt.Sprintf("%s of %s", r.d.Desired.Platform.ASIC, roleOf(r.d.Switch))
+func alphas(r *checks.Switch) {
+	group := fmt.Sprintf("%s of %s", r.Device.Desired.Platform.ASIC, checks.RoleOf(r.Device.Switch))
 	type found struct {
 		worst fault
 		ports []string
 	}
 	causes := map[string]*found{}
 	note := func(f fault, port string) {
-		c := cached(&causes, f.cause, func() *found { return &found{worst: f} })
+		c := checks.Cached(&causes, f.cause, func() *found { return &found{worst: f} })
 		if f.worse(c.worst) {
 			c.worst = f
 		}
 		c.ports = append(c.ports, port)
 	}
-	for p, q := range r.ports() {
-		if r.source == Intended {
-			if n, assumed, ok := r.alphaOf(p); ok && r.lossless(p.Settings) != 0 {
-				r.setting(group, fmt.Sprintf("2^%d", n), assumed, p, func(s *intent.Settings) intent.Origin { return s.Buffers.Alpha.From })
+	for p, q := range r.Ports() {
+		if r.Source == checks.Intended {
+			if n, assumed, ok := alphaOf(r, p); ok && r.Lossless(p.Settings) != 0 {
+				r.Setting(group, fmt.Sprintf("2^%d", n), assumed, p, func(s *intent.Settings) intent.Origin { return s.Buffers.Alpha.From })
 			}
 			continue
 		}
@@ -361,41 +362,41 @@ func alphas(r *deviceRun) {
 			if !k.Lossless.V {
 				continue
 			}
-			x := r.pressureOf(p, k)
+			x := pressureOf(r, p, k)
 			if x.name != "" {
 				note(x.pool, "")
 			}
 			if f, ok := x.of("BUF-09"); ok {
 				note(f, p.Name)
-			} else if n, ok := r.alphaInUse(p, k.Priority.V); ok && q.Groups[k.Priority.V].Headroom.Set {
-				r.trait(fmt.Sprintf("%s, %s over %s", group, p.Speed.V, p.Cable.V), fmt.Sprintf("2^%d", n), p.Name, p.Pos.String())
+			} else if n, ok := alphaInUse(r, p, k.Priority.V); ok && q.Groups[k.Priority.V].Headroom.Set {
+				r.Trait(fmt.Sprintf("%s, %s over %s", group, p.Speed.V, p.Cable.V), fmt.Sprintf("2^%d", n), p.Name, p.Pos.String())
 			}
 		}
 	}
 	for _, c := range natural.Keys(causes) {
 		f := causes[c].worst
-		r.out.markReported("", f.attrs...) // alpha of the whole switch
+		r.Outcome.MarkReported("", f.attrs...) // alpha of the whole switch
 		for _, port := range slices.Compact(causes[c].ports) {
-			r.found(f.Finding, port, f.attrs...)
+			r.Found(f.Finding, port, f.attrs...)
 		}
 	}
 }
 
 // alphaOf returns the exponent of the alpha that the intent leads to: the stated one, or the
 // platform's own if it is known.
-func (r *deviceRun) alphaOf(p *intent.Port) (n int64, assumed string, ok bool) {
+func alphaOf(r *checks.Switch, p *intent.Port) (n int64, assumed string, ok bool) {
 	if a := p.Settings.Buffers.Alpha.V; a != nil {
 		return int64(*a), "", true
 	}
-	if r.d.Model == nil {
+	if r.Device.Model == nil {
 		return 0, "", false
 	}
-	n, _, ok = headroom.PublishedAlpha(r.d.Model, p.Speed.V)
+	n, _, ok = headroom.PublishedAlpha(r.Device.Model, p.Speed.V)
 	return n, " by default", ok
 }
 
-func otherAlpha(o *outlierRun) {
-	o.found(Finding{Severity: Warning, What: fmt.Sprintf("alpha of lossless groups is %s, on %d of %d ports (%s) %s", o.value, o.share, o.of, strings.TrimSpace(o.group), o.usual)})
+func otherAlpha(o *checks.Outlier) {
+	o.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("alpha of lossless groups is %s, on %d of %d ports (%s) %s", o.Value, o.Share, o.Of, strings.TrimSpace(o.Group), o.Usual)})
 }
 
 // egressShort reports whether the static threshold of a lossless queue is below the bytes that
@@ -418,23 +419,23 @@ func egressShort(cfg *qos.Device, m *catalog.Model, name string, admits int64) (
 
 // egressOf says why a lossless queue holds less than its ingress pool admits: a static
 // threshold, or an egress pool or alpha below the vendor's.
-func (r *deviceRun) egressOf(name string, admits int64) (what string, sure, short bool) {
-	if limit, sure, short := egressShort(r.cfg, r.d.Model, name, admits); short {
+func egressOf(r *checks.Switch, name string, admits int64) (what string, sure, short bool) {
+	if limit, sure, short := egressShort(r.Config, r.Device.Model, name, admits); short {
 		return fmt.Sprintf("is limited to %d B", limit), sure, true
 	}
-	profile := r.cfg.Profiles[name]
-	pool := r.cfg.Pools[profile.Pool]
-	if r.d.Model == nil || !pool.Egress || pool.Size <= 0 || admits <= 0 {
+	profile := r.Config.Profiles[name]
+	pool := r.Config.Pools[profile.Pool]
+	if r.Device.Model == nil || !pool.Egress || pool.Size <= 0 || admits <= 0 {
 		return "", false, false
 	}
-	if usual, _ := r.usualPool(profile.Pool); pool.Size < min(admits, usual.Size) {
+	if usual, _ := usualPool(r, profile.Pool); pool.Size < min(admits, usual.Size) {
 		return fmt.Sprintf("takes from pool %s, which has %d B", term.CleanLine(profile.Pool), pool.Size), true, true
 	}
-	shipped, ok := r.d.Model.Profile(name)
+	shipped, ok := r.Device.Model.Profile(name)
 	if !ok || profile.Static || shipped.DynamicTh == nil || profile.Threshold >= *shipped.DynamicTh {
 		return "", false, false
 	}
-	p, err := headroom.PoolOf(r.d.Model, 0, headroom.Facts{Bytes: &pool.Size, Exponent: &profile.Threshold})
+	p, err := headroom.PoolOf(r.Device.Model, 0, headroom.Facts{Bytes: &pool.Size, Exponent: &profile.Threshold})
 	limit := p.Threshold(1)
 	return fmt.Sprintf("has alpha 2^%d, which limits it to %d B", profile.Threshold, limit), true, err == nil && limit < admits
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // summaryVersion is the version of the summary format. Every change of the format changes it,
@@ -20,9 +21,9 @@ const summaryVersion = 3
 type summary struct {
 	Version   int
 	Switch    string
-	Source    Source
+	Source    checks.Source
 	Identity  drivers.Identity
-	Findings  []Finding               `json:",omitempty"`
+	Findings  []checks.Finding        `json:",omitempty"`
 	Ends      map[string]endSummary   `json:",omitempty"`
 	Neighbors map[string]qos.Neighbor `json:",omitempty"`
 	Names     *nameSummary            `json:",omitempty"`
@@ -33,8 +34,8 @@ type summary struct {
 // driftSummary is a change, and what the checks of the switch reported about it.
 type driftSummary struct {
 	Change    qos.Change
-	Explained bool     `json:",omitempty"`
-	Instead   *Finding `json:",omitempty"`
+	Explained bool            `json:",omitempty"`
+	Instead   *checks.Finding `json:",omitempty"`
 }
 
 type nameSummary struct {
@@ -78,22 +79,22 @@ type traitSummary struct {
 // Summary encodes a result for [ReadSummary], so that another process can compare it with other
 // switches. The result must not have been passed to [Run.Add].
 func (s *Result) Summary() ([]byte, error) {
-	out := summary{Version: summaryVersion, Switch: s.sw.Name, Source: s.source, Identity: s.identity, Findings: s.outcome.findings.list, Neighbors: s.neighbors, Ends: map[string]endSummary{}}
+	out := summary{Version: summaryVersion, Switch: s.sw.Name, Source: s.source, Identity: s.identity, Findings: s.outcome.Findings.List, Neighbors: s.neighbors, Ends: map[string]endSummary{}}
 	for port, e := range s.ends {
-		out.Ends[port] = e.summary()
+		out.Ends[port] = summarize(e)
 	}
 	if n := s.names; n != nil {
 		out.Names = &nameSummary{n.ports, n.aliases, n.all}
 	}
-	for i, ch := range s.outcome.drift.changes {
-		d := driftSummary{Change: ch, Explained: s.outcome.reported[i]}
-		if f, ok := s.outcome.instead[ch.Place()]; ok {
+	for i, ch := range s.outcome.Drift.Changes {
+		d := driftSummary{Change: ch, Explained: s.outcome.Reported[i]}
+		if f, ok := s.outcome.Instead[ch.Place()]; ok {
 			d.Instead = &f
 		}
 		out.Drift = append(out.Drift, d)
 	}
-	for _, t := range s.outcome.traits {
-		out.Traits = append(out.Traits, traitSummary{t.check.ID, t.group, t.value, t.assumed, t.port, t.where, t.layer, t.sound})
+	for _, t := range s.outcome.Traits {
+		out.Traits = append(out.Traits, traitSummary{t.Check.ID, t.Group, t.Value, t.Assumed, t.Port, t.Where, t.Layer, t.Sound})
 	}
 	b, err := json.Marshal(out)
 	if err != nil {
@@ -115,8 +116,8 @@ func ReadSummary(f *intent.Fabric, b []byte) (*Result, error) {
 	if sw == nil {
 		return nil, fmt.Errorf("the summary is for %q, which is not a switch of the intent", in.Switch)
 	}
-	s := &Result{sw: sw, source: in.Source, identity: in.Identity, ends: map[string]End{}, neighbors: in.Neighbors,
-		outcome: &outcome{findings: collector{list: in.Findings}, instead: map[qos.Place]Finding{}, drifted: map[string]bool{}}}
+	s := &Result{sw: sw, source: in.Source, identity: in.Identity, ends: map[string]checks.End{}, neighbors: in.Neighbors,
+		outcome: &checks.Outcome{Findings: checks.Collector{List: in.Findings}, Instead: map[qos.Place]checks.Finding{}, Drifted: map[string]bool{}}}
 	for port, e := range in.Ends {
 		s.ends[port] = e.end()
 	}
@@ -131,44 +132,44 @@ func ReadSummary(f *intent.Fabric, b []byte) (*Result, error) {
 	for _, d := range in.Drift {
 		at := d.Change.Place()
 		changes = append(changes, d.Change)
-		s.outcome.drifted[at.Port] = true
-		s.outcome.reported = append(s.outcome.reported, d.Explained)
+		s.outcome.Drifted[at.Port] = true
+		s.outcome.Reported = append(s.outcome.Reported, d.Explained)
 		if d.Instead != nil {
-			s.outcome.instead[at] = *d.Instead
+			s.outcome.Instead[at] = *d.Instead
 		}
 	}
-	s.outcome.drift = driftOf(changes)
+	s.outcome.Drift = checks.DriftOf(changes)
 	for _, t := range in.Traits {
 		c := Lookup(t.Check)
-		if c == nil || c.outliers == nil {
+		if c == nil || c.Outliers == nil {
 			return nil, fmt.Errorf("the summary of %s names check %q, which does not compare switches", in.Switch, t.Check)
 		}
-		s.outcome.traits = append(s.outcome.traits, trait{check: c, group: t.Group, value: t.Value, assumed: t.Assumed, port: t.Port, where: t.Where, layer: t.Layer, sound: t.Sound})
+		s.outcome.Traits = append(s.outcome.Traits, checks.Trait{Check: c, Group: t.Group, Value: t.Value, Assumed: t.Assumed, Port: t.Port, Where: t.Where, Layer: t.Layer, Sound: t.Sound})
 	}
 	return s, nil
 }
 
-// summary leaves out the fields that [Run.Add] sets.
-func (e End) summary() endSummary {
-	out := endSummary{PFC: e.PFC, MTU: e.MTU, Trust: e.Trust, Known: e.Known, Intended: e.intended, Unpaused: e.unpaused, Hole: e.hole,
-		PFCSaid: e.pfcSaid, MTUSaid: e.mtuSaid, PFCRead: e.pfcRead, Bare: e.bare}
+// summarize leaves out the fields that [Run.Add] sets.
+func summarize(e checks.End) endSummary {
+	out := endSummary{PFC: e.PFC, MTU: e.MTU, Trust: e.Trust, Known: e.Known, Intended: e.Intended, Unpaused: e.Unpaused, Hole: e.Hole,
+		PFCSaid: e.PFCSaid, MTUSaid: e.MTUSaid, PFCRead: e.PFCRead, Bare: e.Bare}
 	if e.Asymmetric.Set {
 		out.Asymmetric = &e.Asymmetric.V
 	}
-	if w := e.wire; w.known {
-		out.Wire = &wireSummary{w.up, w.autoneg, w.speed, w.fec, w.adminFEC, w.said}
+	if w := e.Wire; w.Known {
+		out.Wire = &wireSummary{w.Up, w.Autoneg, w.Speed, w.FEC, w.AdminFEC, w.Said}
 	}
 	return out
 }
 
-func (s endSummary) end() End {
-	out := End{PFC: s.PFC, MTU: s.MTU, Trust: s.Trust, Known: s.Known, intended: s.Intended, unpaused: s.Unpaused, hole: s.Hole,
-		pfcSaid: s.PFCSaid, mtuSaid: s.MTUSaid, pfcRead: s.PFCRead, bare: s.Bare}
+func (s endSummary) end() checks.End {
+	out := checks.End{PFC: s.PFC, MTU: s.MTU, Trust: s.Trust, Known: s.Known, Intended: s.Intended, Unpaused: s.Unpaused, Hole: s.Hole,
+		PFCSaid: s.PFCSaid, MTUSaid: s.MTUSaid, PFCRead: s.PFCRead, Bare: s.Bare}
 	if s.Asymmetric != nil {
 		out.Asymmetric = qos.Of(*s.Asymmetric)
 	}
 	if w := s.Wire; w != nil {
-		out.wire = wire{true, w.Up, w.Autoneg, w.Speed, w.FEC, w.AdminFEC, w.Said}
+		out.Wire = checks.Wire{Known: true, Up: w.Up, Autoneg: w.Autoneg, Speed: w.Speed, FEC: w.FEC, AdminFEC: w.AdminFEC, Said: w.Said}
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // TestSummary checks that the findings from summaries are identical to those from the results
@@ -58,9 +59,9 @@ func asJSON(t *testing.T, v any) string {
 
 // TestSummaryIsWhole checks that each field is in the summary or set by [Run.Add].
 func TestSummaryIsWhole(t *testing.T) {
-	e := End{PFC: 1, MTU: 2, Trust: "dscp", Asymmetric: qos.Of(true), Known: true, intended: true, unpaused: true, hole: true, pfcSaid: true, mtuSaid: true, pfcRead: true, bare: true,
-		wire: wire{true, true, true, 4, "rs", "auto", true}}
-	if back := e.summary().end(); back != e {
+	e := checks.End{PFC: 1, MTU: 2, Trust: "dscp", Asymmetric: qos.Of(true), Known: true, Intended: true, Unpaused: true, Hole: true, PFCSaid: true, MTUSaid: true, PFCRead: true, Bare: true,
+		Wire: checks.Wire{Known: true, Up: true, Autoneg: true, Speed: 4, FEC: "rs", AdminFEC: "auto", Said: true}}
+	if back := summarize(e).end(); back != e {
 		t.Errorf("%+v is read back as %+v", e, back)
 	}
 	v := reflect.ValueOf(e)
@@ -73,7 +74,7 @@ func TestSummaryIsWhole(t *testing.T) {
 			}
 		}
 	}
-	for of, want := range map[reflect.Type]int{reflect.TypeFor[Result](): 14, reflect.TypeFor[trait](): 8, reflect.TypeFor[portNames](): 7} {
+	for of, want := range map[reflect.Type]int{reflect.TypeFor[Result](): 14, reflect.TypeFor[checks.Trait](): 8, reflect.TypeFor[portNames](): 7} {
 		if n := of.NumField(); n != want {
 			t.Errorf("%v has %d fields: %d are in the summary, or left out on purpose", of, n, want)
 		}

@@ -3,24 +3,24 @@ package validate
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // Accept marks the findings that the intent accepts. A finding of which it accepts only some
 // ports becomes two. A suppression that has ended, or that names no existing check, is a
 // separate finding.
-func Accept(f *intent.Fabric, fs []Finding, now time.Time) []Finding {
+func Accept(f *intent.Fabric, fs []checks.Finding, now time.Time) []checks.Finding {
 	for _, s := range f.Suppressions {
 		if s.Over(now) {
-			fs = append(fs, Finding{ID: "SUPPRESS", Severity: Warning, Where: s.Pos.String(), Fix: "remove the cause, or give the suppression a later date",
+			fs = append(fs, checks.Finding{ID: "SUPPRESS", Severity: checks.Warning, Where: s.Pos.String(), Fix: "remove the cause, or give the suppression a later date",
 				What: fmt.Sprintf("the suppression of %s ended on %s", s.Check, s.Until.Format(time.DateOnly))})
 			continue
 		}
 		if c := Lookup(s.Check); c == nil {
-			fs = append(fs, Finding{ID: "SUPPRESS", Severity: Warning, Where: s.Pos.String(), Fix: "see 'roce-fabric check --list'",
+			fs = append(fs, checks.Finding{ID: "SUPPRESS", Severity: checks.Warning, Where: s.Pos.String(), Fix: "see 'roce-fabric check --list'",
 				What: fmt.Sprintf("a suppression names check %s, which does not exist", s.Check)})
 			continue
 		}
@@ -29,8 +29,8 @@ func Accept(f *intent.Fabric, fs []Finding, now time.Time) []Finding {
 	return fs
 }
 
-func suppressOne(s *intent.Suppression, fs []Finding) []Finding {
-	mark := &Suppressed{Reason: s.Reason, Where: s.Pos.String()}
+func suppressOne(s *intent.Suppression, fs []checks.Finding) []checks.Finding {
+	mark := &checks.Suppressed{Reason: s.Reason, Where: s.Pos.String()}
 	if !s.Until.IsZero() {
 		mark.Until = s.Until.Format(time.DateOnly)
 	}
@@ -67,10 +67,4 @@ func suppressOne(s *intent.Suppression, fs []Finding) []Finding {
 		}
 	}
 	return slices.Clip(fs)
-}
-
-// PeerDevice returns the device of an entry of [Finding.Peers].
-func PeerDevice(peer string) string {
-	device, _, _ := strings.Cut(peer, "/")
-	return device
 }

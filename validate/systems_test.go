@@ -15,6 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 var allSystems = drivers.Systems{driver.System, eos.System, nxos.System}
@@ -48,7 +49,7 @@ func compileAll(t *testing.T, text string) *render.Compiler {
 
 // applied returns the findings for switches that run the intent, as decoded from their own
 // configuration. edit changes the configuration of leaf1.
-func applied(t *testing.T, text, system string, edit func(config string) string, change func(*qos.Device)) []Finding {
+func applied(t *testing.T, text, system string, edit func(config string) string, change func(*qos.Device)) []checks.Finding {
 	t.Helper()
 	c := compileAll(t, onSystem(text, system))
 	sys, _ := allSystems.Find(system)
@@ -69,7 +70,7 @@ func applied(t *testing.T, text, system string, edit func(config string) string,
 		}
 		have, _ := saved.Decode(saved.Snapshot)
 		have.Platform.Release = d.Desired.Platform.Release
-		st := State{Ports: map[string]*drivers.PortState{}}
+		st := checks.State{Ports: map[string]*drivers.PortState{}}
 		for name, want := range d.Desired.Ports {
 			st.Ports[name] = &drivers.PortState{AdminUp: qos.Of(true), OperUp: qos.Of(true)}
 			if q := have.Ports[name]; q != nil {
@@ -84,9 +85,9 @@ func applied(t *testing.T, text, system string, edit func(config string) string,
 		if sw.Name == "leaf1" && change != nil {
 			change(have)
 		}
-		run.Add(Switch(d, have, Running, &st))
+		run.Add(Switch(d, have, checks.Running, &st))
 	}
-	return slices.DeleteFunc(run.Findings(today), func(f Finding) bool { return f.Severity == Info })
+	return slices.DeleteFunc(run.Findings(today), func(f checks.Finding) bool { return f.Severity == checks.Info })
 }
 
 // TestFaultsOnAllSystems checks faults that every system can have; the twin is the intent
@@ -112,7 +113,7 @@ func TestFaultsOnAllSystems(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			has := slices.ContainsFunc(fs, func(f Finding) bool { return f.ID == c.want && f.Severity == Error })
+			has := slices.ContainsFunc(fs, func(f checks.Finding) bool { return f.ID == c.want && f.Severity == checks.Error })
 			if has == (system == c.not) {
 				t.Errorf("%s on %s is found: %t: %v", c.want, system, has, fs)
 			}
@@ -154,7 +155,7 @@ func TestAppliedIntentHasNoFindings(t *testing.T) {
 		for _, system := range allSystems.Names() {
 			text := replaced(t, closBase, old[0], old[1])
 			for _, f := range applied(t, text, system, nil, nil) {
-				if (f.ID == "CLS-04" || f.ID == "CLS-14") && f.Severity == Warning && strings.Contains(old[1], "pcp") {
+				if (f.ID == "CLS-04" || f.ID == "CLS-14") && f.Severity == checks.Warning && strings.Contains(old[1], "pcp") {
 					continue // they warn about the intent itself
 				}
 				t.Errorf("%s, %s: %s %s at %s: %s", name, system, f.Severity, f.ID, f.Place(), f.What)
@@ -177,7 +178,7 @@ func TestTunnelsOfTwoKinds(t *testing.T) {
 			}
 			have := *d.Desired
 			have.Tunnels = map[string]qos.Tunnel{"nve1": {Kind: "vxlan", Decap: qos.Of(mode)}}
-			run.Add(Switch(d, &have, Running, nil))
+			run.Add(Switch(d, &have, checks.Running, nil))
 		}
 		var got []string
 		for _, f := range run.Findings(today) {
@@ -214,11 +215,11 @@ func TestStrayBounces(t *testing.T) {
 			if p := have.Ports[x.ends[sw.Name]]; p != nil {
 				p.PFC.V |= qos.Priorities(2)
 			}
-			run.Add(Switch(d, have, Running, nil))
+			run.Add(Switch(d, have, checks.Running, nil))
 		}
 		var got []string
 		for _, f := range run.Findings(today) {
-			if f.Severity == Error {
+			if f.Severity == checks.Error {
 				got = append(got, f.ID+" "+f.Place())
 			}
 		}
@@ -250,7 +251,7 @@ func TestUnpausedHop(t *testing.T) {
 			if !x.groups {
 				have.Ports[port].Groups[3] = qos.Group{}
 			}
-			run.Add(Switch(d, have, Running, nil))
+			run.Add(Switch(d, have, checks.Running, nil))
 		}
 		var got []string
 		for _, f := range run.Findings(today) {

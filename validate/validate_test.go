@@ -12,6 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/sonic"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 const base = `apiVersion: roce-fabric/v1
@@ -46,7 +47,7 @@ func compile(t *testing.T, text string) *render.Compiler {
 }
 
 // static returns the findings of the checks that need no device.
-func static(t *testing.T, text string) []Finding {
+func static(t *testing.T, text string) []checks.Finding {
 	t.Helper()
 	fs, err := Intent(t.Context(), compile(t, text), today, nil)
 	if err != nil {
@@ -64,15 +65,15 @@ func TestHeadroomFloor(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		text     string
-		severity Severity
+		severity checks.Severity
 		says     string
 	}{
-		{"as shipped", text("ACS-MSN2700", "Ethernet[0,4]", "5m", "100G"), Info, "below the ieee-quanta model (43306 B): it is enough only if the peer stops sending faster than the standard asks; the platform ships no more"},
-		{"a late peer", strings.Replace(text("ACS-MSN2700", "Ethernet[0,4]", "5m", "100G"), "links:", "buffers: {pauseResponse: 700q}\nlinks:", 1), Warning, "below the ieee-quanta model"},
+		{"as shipped", text("ACS-MSN2700", "Ethernet[0,4]", "5m", "100G"), checks.Info, "below the ieee-quanta model (43306 B): it is enough only if the peer stops sending faster than the standard asks; the platform ships no more"},
+		{"a late peer", strings.Replace(text("ACS-MSN2700", "Ethernet[0,4]", "5m", "100G"), "links:", "buffers: {pauseResponse: 700q}\nlinks:", 1), checks.Warning, "below the ieee-quanta model"},
 		{"sound", text("ACS-SN5600", "Ethernet[0,8]", "5m", "400G"), "", ""},
 	} {
 		fs := static(t, c.text)
-		i := slices.IndexFunc(fs, func(f Finding) bool { return f.ID == "BUF-01" })
+		i := slices.IndexFunc(fs, func(f checks.Finding) bool { return f.ID == "BUF-01" })
 		if (i >= 0) != (c.severity != "") {
 			t.Errorf("%s: findings %v", c.name, fs)
 		}
@@ -86,7 +87,7 @@ func TestHeadroomFloor(t *testing.T) {
 func TestNoWatchdogTowardsAHost(t *testing.T) {
 	text := strings.NewReplacer(`b: "leaf2/Ethernet[0,8]"`, `b: "gpu[1-2]/eth0"`, "links:", "hosts: {\"gpu[1-2]\": {nics: {eth0: {}}}}\npfc: {watchdog: off}\nlinks:").Replace(base)
 	fs := static(t, text)
-	if len(fs) != 1 || fs[0].ID != "WD-01" || fs[0].Severity != Error || fs[0].Place() != "leaf1 Ethernet0,Ethernet8" {
+	if len(fs) != 1 || fs[0].ID != "WD-01" || fs[0].Severity != checks.Error || fs[0].Place() != "leaf1 Ethernet0,Ethernet8" {
 		t.Errorf("findings %v", fs)
 	}
 }
@@ -95,7 +96,7 @@ func TestHeadroomPool(t *testing.T) {
 	for ratio, found := range map[string]bool{"3": true, "4": false} {
 		text := strings.NewReplacer("DellEMC-Z9332f-O32", "Arista-7050CX3-32S-C32", "Ethernet[0,8]", "Ethernet[0-124:4]", "400G", "100G", "links:", "buffers: {overSubscription: "+ratio+"}\nlinks:").Replace(base)
 		fs := static(t, text)
-		i := slices.IndexFunc(fs, func(f Finding) bool { return f.ID == "BUF-05" })
+		i := slices.IndexFunc(fs, func(f checks.Finding) bool { return f.ID == "BUF-05" })
 		if (i >= 0) != found {
 			t.Errorf("ratio %s: %v", ratio, fs)
 		}
@@ -109,24 +110,26 @@ func TestMoreThanTwoLosslessClasses(t *testing.T) {
 	text := strings.Replace(base, "  default:", "  b: {priority: 4, dscp: [34], lossless: true, ecn: auto}\n  c: {priority: 5, dscp: [35], lossless: true, ecn: auto}\n  default:", 1)
 	text = strings.ReplaceAll(text, "bandwidth: 60%", "bandwidth: 20%")
 	fs := static(t, text)
-	if !slices.ContainsFunc(fs, func(f Finding) bool { return f.ID == "PFC-06" && f.What == "3 lossless classes: priorities {3,4,5}" }) {
+	if !slices.ContainsFunc(fs, func(f checks.Finding) bool {
+		return f.ID == "PFC-06" && f.What == "3 lossless classes: priorities {3,4,5}"
+	}) {
 		t.Errorf("findings %v", fs)
 	}
 }
 
 // ran returns the findings for running switches after edit.
-func ran(t *testing.T, c *render.Compiler, edit func(*qos.Device), inForce ...drivers.Mismatch) []Finding {
+func ran(t *testing.T, c *render.Compiler, edit func(*qos.Device), inForce ...drivers.Mismatch) []checks.Finding {
 	t.Helper()
 	run := NewRun(c.Fabric())
 	for _, sw := range c.Fabric().Switches {
 		d := c.Device(sw)
 		have := c.Device(sw).Desired
-		var st State
+		var st checks.State
 		if sw.Name == "leaf1" {
 			edit(have)
 			st.InForce = inForce
 		}
-		run.Add(Switch(d, have, Running, &st))
+		run.Add(Switch(d, have, checks.Running, &st))
 	}
 	return run.Findings(today)
 }
@@ -164,7 +167,7 @@ func TestRunningState(t *testing.T) {
 	} {
 		var got []string
 		for _, f := range ran(t, c, x.edit, x.inForce...) {
-			if f.Severity == Error {
+			if f.Severity == checks.Error {
 				got = append(got, f.ID+" "+f.Place()+": "+f.What)
 			}
 		}
@@ -197,14 +200,14 @@ func TestRefusedIsOneFindingACause(t *testing.T) {
 }
 
 func TestSortPutsTheWorstFirstAndDropsRepetitions(t *testing.T) {
-	w := Finding{ID: "B", Severity: Warning, Device: "leaf1", What: "w"}
-	e10 := Finding{ID: "A", Severity: Error, Device: "leaf10", What: "e"}
-	e2 := Finding{ID: "A", Severity: Error, Device: "leaf2", What: "e"}
-	got := Sort([]Finding{w, e10, e2, e10})
+	w := checks.Finding{ID: "B", Severity: checks.Warning, Device: "leaf1", What: "w"}
+	e10 := checks.Finding{ID: "A", Severity: checks.Error, Device: "leaf10", What: "e"}
+	e2 := checks.Finding{ID: "A", Severity: checks.Error, Device: "leaf2", What: "e"}
+	got := checks.Sort([]checks.Finding{w, e10, e2, e10})
 	if len(got) != 3 || got[0].Device != "leaf2" || got[1].Device != "leaf10" || got[2].ID != "B" {
 		t.Errorf("sorted: %v", got)
 	}
-	if !Worst(got) || Worst([]Finding{w}) {
+	if !checks.Worst(got) || checks.Worst([]checks.Finding{w}) {
 		t.Error("the worst is not seen")
 	}
 }
@@ -248,8 +251,8 @@ func TestSuppressCovered(t *testing.T) {
 		have := decoded(t, saved(d))
 		have.Ports["Ethernet0"].PFC.V = 0
 		run := NewRun(c.Fabric())
-		run.Add(Switch(d, have, Running, nil))
-		i := slices.IndexFunc(run.Findings(today), func(f Finding) bool { return f.ID == "PFC-02" })
+		run.Add(Switch(d, have, checks.Running, nil))
+		i := slices.IndexFunc(run.Findings(today), func(f checks.Finding) bool { return f.ID == "PFC-02" })
 		if i < 0 {
 			t.Fatal("no PFC-02")
 		}

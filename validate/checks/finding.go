@@ -1,4 +1,4 @@
-package validate
+package checks
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ const (
 // Severities lists the severities, worst first.
 var Severities = []Severity{Error, Warning, Info}
 
-func (s Severity) rank() int { return slices.Index(Severities, s) }
+func (s Severity) Rank() int { return slices.Index(Severities, s) }
 
 // Finding is one fault at one place. The tags describe it in the JSON Schema of a report.
 type Finding struct {
@@ -92,7 +92,7 @@ func Sort(fs []Finding) []Finding {
 	ordered.Sort(fs, func(a, b Finding) int {
 		return cmp.Or(
 			ordered.First(a.Suppressed == nil, b.Suppressed == nil),
-			cmp.Compare(a.Severity.rank(), b.Severity.rank()),
+			cmp.Compare(a.Severity.Rank(), b.Severity.Rank()),
 			ordered.First(a.Urgent() != "", b.Urgent() != ""),
 			natural.Compare(a.Device, b.Device),
 			cmp.Compare(a.ID, b.ID),
@@ -144,9 +144,9 @@ func Count(fs []Finding) (c Counts) {
 	return c
 }
 
-// collector combines findings with the same cause.
-type collector struct {
-	list []Finding
+// Collector combines findings with the same cause.
+type Collector struct {
+	List []Finding
 	at   map[cause]int
 }
 
@@ -155,22 +155,28 @@ type cause struct {
 	severity                        Severity
 }
 
-// add adds a finding on a port; port is "" for the whole device. The finding's peer, if it has
+// Add adds a finding on a port; port is "" for the whole device. The finding's peer, if it has
 // one, is the other end of the port's link.
-func (c *collector) add(f Finding, port string) {
+func (c *Collector) Add(f Finding, port string) {
 	key := cause{f.ID, f.Device, f.What, f.Where, strings.Join(f.Covers, " "), f.Severity}
 	if c.at == nil {
 		c.at = map[cause]int{}
 	}
 	i, ok := c.at[key]
 	if !ok {
-		i = len(c.list)
+		i = len(c.List)
 		c.at[key] = i
-		c.list = append(c.list, f)
-		c.list[i].Peers = nil
+		c.List = append(c.List, f)
+		c.List[i].Peers = nil
 	}
 	if port != "" {
-		c.list[i].Ports = append(c.list[i].Ports, port)
-		c.list[i].Peers = append(c.list[i].Peers, f.Peers...)
+		c.List[i].Ports = append(c.List[i].Ports, port)
+		c.List[i].Peers = append(c.List[i].Peers, f.Peers...)
 	}
+}
+
+// PeerDevice returns the device of an entry of [Finding.Peers].
+func PeerDevice(peer string) string {
+	device, _, _ := strings.Cut(peer, "/")
+	return device
 }

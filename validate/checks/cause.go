@@ -1,4 +1,4 @@
-package validate
+package checks
 
 import (
 	"cmp"
@@ -49,7 +49,7 @@ func Causes(fs []Finding) []Cause {
 	ordered.Sort(out, func(a, b Cause) int {
 		return cmp.Or(
 			ordered.First(a.Suppressed == nil, b.Suppressed == nil),
-			cmp.Compare(a.Severity.rank(), b.Severity.rank()),
+			cmp.Compare(a.Severity.Rank(), b.Severity.Rank()),
 			ordered.First(gate.Urgent(a.ID) != "", gate.Urgent(b.ID) != ""),
 			natural.Compare(a.ID, b.ID))
 	})

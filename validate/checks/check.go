@@ -1,4 +1,4 @@
-package validate
+package checks
 
 import (
 	"fmt"
@@ -27,28 +27,17 @@ type Check struct {
 	// Absent says why this version does not make the check; "" if it makes it.
 	Absent string `json:"absent,omitempty"`
 
-	// needs returns what a switch lacks for device and state to run; nil if it lacks nothing.
+	// Needs returns what a switch lacks for Switch and State to run; nil if it lacks nothing.
 	// If it lacks something, they do not run, and a finding says so.
-	needs func(*deviceRun) *lack `json:"-"`
+	Needs func(*Switch) *Lack `json:"-"`
 
-	fabric   func(*fabricRun)  `json:"-"` // runs once, over the whole intent
-	runs     bool              `json:"-"` // fabric also runs over the running state
-	plans    bool              `json:"-"` // device also runs over the result of a plan
-	device   func(*deviceRun)  `json:"-"` // runs on each switch, as intended, saved or running
-	state    func(*deviceRun)  `json:"-"` // runs on each switch whose running state was read
-	link     func(*linkRun)    `json:"-"` // runs on each link whose ends are both known
-	outliers func(*outlierRun) `json:"-"` // runs on the members of a group that differ from most of it
-}
-
-// lack says why checks of a switch cannot be made.
-type lack struct {
-	id    string // check that reports it
-	what  string // what is not checked: "buffers and headroom"
-	short string // why, for the headline: "the model is unknown"
-	why   string
-	fix   string
-	where string // position in the intent; "" for the position of the switch
-	near  bool   // it is probably a mistake, so the finding is a warning
+	Fabric   func(*Fabric)  `json:"-"` // runs once, over the whole intent
+	Runs     bool           `json:"-"` // Fabric also runs over the running state
+	Plans    bool           `json:"-"` // Switch also runs over the result of a plan
+	Switch   func(*Switch)  `json:"-"` // runs on each switch, as intended, saved or running
+	State    func(*Switch)  `json:"-"` // runs on each switch whose running state was read
+	Link     func(*Link)    `json:"-"` // runs on each link whose ends are both known
+	Outliers func(*Outlier) `json:"-"` // runs on the members of a group that differ from most of it
 }
 
 // Rule is a severity and its condition; When is empty if there is only one severity.
@@ -69,8 +58,8 @@ func (c *Check) Rule() string {
 	return strings.Join(parts, ", ")
 }
 
-// mayFind panics if the rules do not have severity s.
-func (c *Check) mayFind(s Severity) {
+// MayFind panics if the rules do not have severity s.
+func (c *Check) MayFind(s Severity) {
 	if !slices.ContainsFunc(c.Rules, func(r Rule) bool { return r.Severity == s }) {
 		panic(fmt.Sprintf("%s has no severity %q", c.ID, s))
 	}
@@ -79,7 +68,8 @@ func (c *Check) mayFind(s Severity) {
 // Made reports whether this version makes the check.
 func (c *Check) Made() bool { return c.Absent == "" }
 
-func always(s Severity) []Rule { return []Rule{{Severity: s}} }
+// Always returns the rule of a check whose findings all have one severity.
+func Always(s Severity) []Rule { return []Rule{{Severity: s}} }
 
 // Scope is the kind of object that a check looks at.
 type Scope string
@@ -126,8 +116,8 @@ func (r Reads) String() string { return strings.Join(r.Names(), ", ") }
 // MarshalText returns the text of String.
 func (r Reads) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// fixIn returns the fix of a check in a table.
-func fixIn(table []Check, id string) string {
+// FixIn returns the fix of a check in a table.
+func FixIn(table []Check, id string) string {
 	i := slices.IndexFunc(table, func(c Check) bool { return c.ID == id })
 	return table[i].Fix
 }

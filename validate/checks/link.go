@@ -1,0 +1,156 @@
+package checks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// Wire is the state of a link as a port shows it.
+type Wire struct {
+	Known, Up, Autoneg bool
+	Speed              units.Rate
+	FEC, AdminFEC      string
+	Said               bool // PRT-04 reports that the FEC is not the intent's
+}
+
+// Links is what the checks of links know about all of them.
+type Links struct {
+	Intent    *intent.Fabric
+	Outcomes  Outcomes
+	Miscabled map[intent.Endpoint]string // what LLDP shows in place of the link's other end
+	Memo      *Memo
+	// groups holds the findings of the current check on links of a switch with the same values.
+	groups ordered.Groups[linkCause, linkEnds]
+}
+
+// Link is what one check sees of one link.
+type Link struct {
+	*Links
+	Check  *Check
+	Stated *intent.Link // in the intent
+	A, B   *End
+	// Covers lists the checks that the next finding covers, separated by spaces.
+	Covers string
+}
+
+// linkCause is what grouped findings share; what has three %v, as in [Link.Found].
+type linkCause struct {
+	severity           Severity
+	device, where, fix string
+	what, here, there  string
+	miscabled          string
+	covers             string // IDs, separated by spaces
+}
+
+type linkEnds struct{ here, there intent.Endpoint }
+
+// Run makes a check on each link, and passes on one finding for each cause and switch.
+func (all *Links) Run(c *Check, known []Link, add func(f Finding, port string)) {
+	all.groups = ordered.Groups[linkCause, linkEnds]{}
+	one := &Link{}
+	for _, l := range known {
+		*one = Link{Links: all, Check: c, Stated: l.Stated, A: l.A, B: l.B}
+		c.Link(one)
+	}
+	for k, ends := range all.groups.All() {
+		var others []string
+		for _, e := range ends {
+			others = append(others, e.there.Device)
+		}
+		f := Finding{ID: c.ID, Severity: k.severity, Device: k.device, Where: k.where, Fix: k.fix,
+			Covers: strings.Fields(k.covers),
+			What:   fmt.Sprintf(k.what, k.here, natural.Fold(slices.Compact(natural.Sorted(others))), k.there) + k.miscabled}
+		for _, e := range ends {
+			f.Peers = []string{e.there.String()}
+			add(f, e.here.Port)
+		}
+	}
+}
+
+// PortAt returns the switch port at an end of a link; nil if a host is there.
+func PortAt(f *intent.Fabric, e intent.Endpoint) *intent.Port {
+	if sw := f.Switch(e.Device); sw != nil {
+		return sw.Port(e.Port)
+	}
+	return nil
+}
+
+// Found adds a finding about a difference between the two ends. what has three %v: the value
+// here, the other switch, and its value; other links of the switch with the same values are
+// part of the same finding. The finding is on the end that differs from the intent if only one
+// does, so that one fault of a switch is one finding. attrs are the attributes that it is
+// about.
+func (r *Link) Found(s Severity, fix, what string, a, b any, attrs ...qos.Attr) {
+	r.Check.MayFind(s)
+	here, there := r.Stated.A, r.Stated.B
+	if r.B.Drifted && !r.A.Drifted {
+		here, there, a, b = there, here, b, a
+	}
+	for _, e := range []intent.Endpoint{here, there} {
+		r.Outcomes[e.Device].MarkReported(e.Port, attrs...)
+	}
+	k := linkCause{s, here.Device, r.Stated.Pos.String(), fix, what, fmt.Sprint(a), fmt.Sprint(b), r.cabledElsewhere(), r.Covers}
+	r.groups.Add(k, linkEnds{here, there})
+}
+
+// FixOf returns the fix for two ends that differ in an attribute: to apply the intent if an end
+// differs from it, otherwise the fix of the check.
+func (r *Link) FixOf(attr qos.Attr) string {
+	devices := r.Outcomes.differing(attr, r.Stated.A, r.Stated.B)
+	if len(devices) == 0 {
+		return r.Check.Fix
+	}
+	return ApplyIntent + " to " + strings.Join(devices, " and ")
+}
+
+// cabledElsewhere says that LLDP shows the two ends on different cables; "" if it does not.
+func (r *Link) cabledElsewhere() string {
+	for _, at := range []intent.Endpoint{r.Stated.A, r.Stated.B} {
+		if seen := r.Links.Miscabled[at]; seen != "" {
+			return fmt.Sprintf("; LLDP shows %s cabled to %s, so these may not be the two ends", at, seen)
+		}
+	}
+	return ""
+}
+
+// End holds the settings of one end of a link that the other end must share.
+type End struct {
+	PFC   qos.PrioritySet
+	MTU   int // bytes of an IP packet; 0 if not known
+	Trust qos.Trust
+	// Asymmetric is set if the port obeys pause on every priority.
+	Asymmetric qos.Opt[bool]
+	Known      bool
+
+	Source   Source
+	Assumed  bool // the switch was not read
+	Intended bool // the settings are as intended
+	Drifted  bool
+	Unpaused bool // it has a lossless group without PFC: PFC-04
+	Hole     bool // PFC is off for a lossless priority: PFC-07
+	PFCSaid  bool // another finding explains why PFC is not as intended
+	MTUSaid  bool // MTU-05 explains why the MTU is not as intended
+	Wire     Wire
+	PFCRead  bool // PFC was read from the port
+	Bare     bool // PRT-01 reports that it has no configuration to compare
+}
+
+// Judged reports whether the checks of the intent cover the end as it is, so that the checks of
+// a saved configuration need not repeat them.
+func (e End) Judged() bool { return e.Assumed || e.Source == Saved && e.Intended }
+
+// EndOf returns the settings of a port.
+func EndOf(d *qos.Device, port string) End {
+	p := d.Ports[port]
+	if p == nil {
+		return End{}
+	}
+	return End{PFC: p.PFC.Or(0), MTU: p.MTU.Or(0), Trust: p.Trust.Or(""), Asymmetric: p.PFCAsymmetric, Known: true}
+}

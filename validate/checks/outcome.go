@@ -1,0 +1,93 @@
+package checks
+
+import (
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// Drift holds the differences between the checked configuration and the intended one.
+type Drift struct {
+	Changes []qos.Change
+	at      map[qos.Place]int32 // indices of changes
+}
+
+// DriftOf returns the drift that consists of these changes.
+func DriftOf(changes []qos.Change) *Drift {
+	d := &Drift{slices.Clip(changes), make(map[qos.Place]int32, len(changes))}
+	for i, ch := range changes {
+		d.at[ch.Place()] = int32(i)
+	}
+	return d
+}
+
+// Empty reports whether the configuration is as intended.
+func (d *Drift) Empty() bool { return len(d.Changes) == 0 }
+
+// find returns the change of an attribute of a port; port is "" for the switch.
+func (d *Drift) find(port string, attr qos.Attr) (qos.Change, bool) {
+	i, ok := d.at[qos.Place{Port: port, Field: attr}]
+	if !ok {
+		return qos.Change{}, false
+	}
+	return d.Changes[i], true
+}
+
+// Outcome collects what the checks of one switch found, and which differences from the intent the
+// findings explain.
+type Outcome struct {
+	Findings  Collector
+	Drift     *Drift
+	Instead   map[qos.Place]Finding // findings that replace the finding of a change of drift
+	Drifted   map[string]bool       // ports with drift; "" is the switch
+	Odd       map[qos.Place]string  // checks that find a change of drift by comparison with other devices
+	explained map[qos.Place]bool    // attributes that findings are about and that do not differ
+	Reported  []bool                // by change of drift: whether a finding is about it
+	Traits    []Trait
+}
+
+// Outcomes holds the outcomes of switches by name.
+type Outcomes map[string]*Outcome
+
+// differing returns the devices, in the order of the ends, on which an end differs from the
+// intent in an attribute.
+func (o Outcomes) differing(attr qos.Attr, ends ...intent.Endpoint) (devices []string) {
+	for _, e := range ends {
+		if o[e.Device].Differs(e.Port, attr) && !slices.Contains(devices, e.Device) {
+			devices = append(devices, e.Device)
+		}
+	}
+	return devices
+}
+
+// MarkReported records that a finding is about these attributes, so that their drift is not reported
+// again. The outcome is nil in a [validate.Run] for a switch without drift.
+func (s *Outcome) MarkReported(port string, attrs ...qos.Attr) {
+	if s == nil {
+		return
+	}
+	for _, attr := range attrs {
+		at := qos.Place{Port: port, Field: attr}
+		if i, differs := s.Drift.at[at]; differs {
+			s.Reported[i] = true
+		} else if s.explained != nil {
+			s.explained[at] = true
+		}
+	}
+}
+
+// IsReported reports whether a finding is already about an attribute of a port.
+func (s *Outcome) IsReported(port string, attr qos.Attr) bool {
+	at := qos.Place{Port: port, Field: attr}
+	if i, differs := s.Drift.at[at]; differs {
+		return s.Reported[i]
+	}
+	return s.explained[at]
+}
+
+// Differs reports whether any of the attributes of a port differs from the intent. The outcome
+// may be nil.
+func (s *Outcome) Differs(port string, attrs ...qos.Attr) bool {
+	return s != nil && slices.ContainsFunc(attrs, func(a qos.Attr) bool { _, ok := s.Drift.find(port, a); return ok })
+}

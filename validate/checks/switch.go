@@ -1,0 +1,120 @@
+package checks
+
+import (
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render"
+)
+
+// Source says where the configuration that a check looks at comes from.
+type Source int
+
+// The sources.
+const (
+	Intended Source = iota // compiled from the intent
+	Saved                  // a configuration in a file
+	Running                // read from the switch
+)
+
+// State is the state that a switch shows in addition to its configuration.
+type State struct {
+	// InForce lists values that are configured but not in force; nil if the switch does not
+	// show that.
+	InForce []drivers.Mismatch
+	// Unknown is configuration that [qos.Device] cannot represent.
+	Unknown []drivers.Unknown
+	// MayDerive is [drivers.Saved.MayDerive].
+	MayDerive bool
+	// Account returns what is known about each line of the running configuration; nil if it is
+	// not needed.
+	Account func() []render.Line
+	// Unsaved names running configuration that a reload would lose.
+	Unsaved []string
+	// NotInForce says why the switch does not show what is in force; "" if it does.
+	NotInForce string
+	// NotSaved says why the switch does not show what a reload would lose; "" if it does.
+	NotSaved string
+	// Identity is the identity that the switch shows; Recorded is the one that run RecordedBy
+	// recorded.
+	Identity   drivers.Identity
+	Recorded   drivers.Unit
+	RecordedBy string
+	// LeftDown maps ports that a run of this tool took down and did not bring up to that run.
+	LeftDown map[string]string
+	// Ports holds all ports that the switch shows, configured or not; nil if it shows none.
+	Ports map[string]*drivers.PortState
+}
+
+// NewSwitch returns the view of a switch that has the configuration cfg.
+func NewSwitch(d *render.Device, cfg *qos.Device, source Source, state *State) *Switch {
+	r := &Switch{Device: d, Config: cfg, Source: source, Seen: *state, layers: d.Fabric.Layers(d.Switch),
+		Outcome: &Outcome{Drift: &Drift{}, explained: map[qos.Place]bool{}},
+		cures:   map[qos.Place]string{}, Unpaused: map[string]bool{}, lacking: map[Lack][]string{}}
+	for _, m := range state.InForce {
+		if at := (qos.Place{Port: m.Port, Field: m.Field}); m.Fix != "" && r.cures[at] == "" {
+			r.cures[at] = m.Fix
+		}
+	}
+	r.Memory = d.Memory(nil)
+	if source != Intended {
+		r.Memory = d.Memory(cfg)
+	}
+	return r
+}
+
+// Perform runs a check of the switch, or records what it lacks.
+func (r *Switch) Perform(c *Check) {
+	r.Check = c
+	if c.Needs != nil {
+		if l := c.Needs(r); l != nil {
+			r.AddLack(*l, c.Switch != nil || c.State != nil)
+			return
+		}
+	}
+	if c.Switch != nil {
+		c.Switch(r)
+	}
+	if c.State != nil && r.Source == Running {
+		c.State(r)
+	}
+}
+
+// Compare computes the differences from the intent, once.
+func (r *Switch) Compare() {
+	if r.compared || r.Source == Intended {
+		return
+	}
+	r.compared = true
+	diff := qos.Diff
+	if r.Seen.MayDerive {
+		diff = qos.DiffSaved
+	}
+	out := r.Outcome
+	out.Drift = DriftOf(diff(r.Config, r.Device.Desired))
+	out.Reported = make([]bool, len(out.Drift.Changes))
+	out.Drifted = map[string]bool{}
+	for _, ch := range out.Drift.Changes {
+		out.Drifted[ch.Port] = true
+	}
+}
+
+// Switch is what one check sees of one switch.
+type Switch struct {
+	Check  *Check
+	Device *render.Device // the intended configuration, and the catalogue's model
+	Config *qos.Device    // the configuration to check
+	Memory render.Memory  // computed from Config
+	Source Source
+	Seen   State
+	layers []*intent.Settings // settings of the intent, outermost first
+	cures  map[qos.Place]string
+	Bare   map[string]bool // ports without any configuration of the intent
+	// compared is set once the drift has been computed, which not every check needs.
+	compared bool
+	// Unpaused holds ports with an intended lossless group but no PFC for it.
+	Unpaused map[string]bool
+	lacking  map[Lack][]string // checks that were not made, by what they lack
+	Memo     Memo
+	Outcome  *Outcome
+}
