@@ -13,6 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/checks/class"
 )
 
 // Config is the saved configuration of a switch that is checked without an intent.
@@ -274,15 +275,15 @@ func (r *soloRun) classification(name string, m *qos.Maps, paused qos.PrioritySe
 		switch {
 		case len(ds) == 0 && used(p):
 		case len(ds) == 0:
-			r.found("CLS-19", unused, name, dscpField, "priority %d is lossless, and no DSCP reaches it", p)
+			r.found("CLS-19", unused, name, class.DSCPField, "priority %d is lossless, and no DSCP reaches it", p)
 		case slices.Contains(ds, 0):
 			how := ""
 			if m.DSCPToTC[0] < 0 {
 				how = ", because the map does not list them"
 			}
-			r.found("CLS-03", checks.Warning, name, dscpField, "DSCP %s are in lossless priority %d%s: DSCP 0 is what every host sends by default", qos.FoldInts(ds), p, how)
-		case slices.Contains(ds, controlDSCPs[0]), slices.Contains(ds, controlDSCPs[1]):
-			r.found("CLS-18", checks.Warning, name, dscpField, "lossless priority %d has DSCP %s, and control protocols use %s", p, qos.FoldInts(ds), qos.FoldInts(controlDSCPs))
+			r.found("CLS-03", checks.Warning, name, class.DSCPField, "DSCP %s are in lossless priority %d%s: DSCP 0 is what every host sends by default", qos.FoldInts(ds), p, how)
+		case slices.Contains(ds, class.ControlDSCPs[0]), slices.Contains(ds, class.ControlDSCPs[1]):
+			r.found("CLS-18", checks.Warning, name, class.DSCPField, "lossless priority %d has DSCP %s, and control protocols use %s", p, qos.FoldInts(ds), qos.FoldInts(class.ControlDSCPs))
 		}
 		if to := int(m.TCToDSCP[p]); to >= 0 && to < qos.NumDSCP && tcOf(m, to) != p {
 			r.found("CLS-07", checks.Error, name, qos.KindMap.Table(qos.TCToDSCP), "packets of lossless priority %d leave with DSCP %d, which this switch has in traffic class %d", p, to, tcOf(m, to))

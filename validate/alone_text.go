@@ -15,6 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/checks/class"
 )
 
 // configText is a configuration as its author wrote it: blocks of lines, found by indentation
@@ -352,7 +353,7 @@ func compareConfigs(cs []Config) []checks.Finding {
 		}
 	}
 	compare("PFC-01", checks.Warning, "PFC is on for %s, and for %s on %s", qos.KindPFC.Attr(), func(_ *qos.Device, q *qos.Port) string { return q.PFC.V.String() })
-	compare("CLS-01", checks.Warning, "the lossless DSCPs are %s, and %s on %s", dscpField, func(d *qos.Device, q *qos.Port) string {
+	compare("CLS-01", checks.Warning, "the lossless DSCPs are %s, and %s on %s", class.DSCPField, func(d *qos.Device, q *qos.Port) string {
 		m := q.Maps.Or(d.GlobalMaps.V)
 		if m == nil || q.Trust.V == qos.TrustPCP {
 			return ""

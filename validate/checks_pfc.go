@@ -9,6 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/checks/class"
 )
 
 // pfcChecks are the checks of PFC and of its watchdog.
@@ -168,7 +169,7 @@ func pfcExplained(r *checks.Switch, p *intent.Port, q *qos.Port) bool {
 	if q.PFC.Or(0)&^p.Settings.Lossless() != 0 {
 		return false // a missing condition does not add a priority
 	}
-	if r.CureOf(p.Name, qos.KindPFC.Attr()) != "" || r.CureOf(p.Name, dscpField) != "" {
+	if r.CureOf(p.Name, qos.KindPFC.Attr()) != "" || r.CureOf(p.Name, class.DSCPField) != "" {
 		return true
 	}
 	off := p.Settings.Lossless() ^ q.PFC.Or(0)
@@ -178,7 +179,7 @@ func pfcExplained(r *checks.Switch, p *intent.Port, q *qos.Port) bool {
 // unreached returns the priorities of lossless classes whose DSCPs are all in lossy classes.
 func unreached(r *checks.Switch, p *intent.Port) qos.PrioritySet {
 	var out qos.PrioritySet
-	lost := dscpDriftOf(r, p).lost
+	lost := class.DSCPDriftOf(r, p).Lost
 	for _, k := range p.Settings.Classes {
 		if k.Lossless.V && len(k.DSCP.V) > 0 && !slices.ContainsFunc(k.DSCP.V, func(d int) bool { return !slices.Contains(lost, d) }) {
 			out |= qos.Priorities(k.Priority.V)
@@ -339,25 +340,19 @@ func carriesRDMA(f *intent.Fabric, e intent.Endpoint) bool {
 	return n == nil || n.RDMA.V != ""
 }
 
-// dscpField is the DSCP map of a port, globalDSCP the DSCP map of the switch.
-var (
-	dscpField  = qos.KindMap.Table(qos.DSCPToTC)
-	globalDSCP = qos.KindGlobalMap.Table(qos.DSCPToTC)
-)
-
 // livePFC reports whether a mismatch is about PFC in operation: its state, or the
 // classification that it needs if the driver knows the fix.
 func livePFC(m drivers.Mismatch) bool {
-	return m.Field.Kind == qos.KindPFC || m.Field == dscpField && m.Fix != ""
+	return m.Field.Kind == qos.KindPFC || m.Field == class.DSCPField && m.Fix != ""
 }
 
 func pfcInOperation(r *checks.Switch) {
 	lost := map[string]bool{} // CLS-02 has the line that fixes it
 	for p := range r.Ports() {
-		lost[p.Name] = len(dscpDriftOf(r, p).lost) > 0
+		lost[p.Name] = len(class.DSCPDriftOf(r, p).Lost) > 0
 	}
 	for _, m := range r.Seen.InForce {
-		if !livePFC(m) || m.Field == dscpField && lost[m.Port] {
+		if !livePFC(m) || m.Field == class.DSCPField && lost[m.Port] {
 			continue
 		}
 		f, ok := r.NotInForce(m)

@@ -9,10 +9,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/checks/class"
 )
 
 // registry holds all checks, sorted by ID.
-var registry = assemble(classChecks, pfcChecks, bufferChecks, headroomChecks, ecnChecks, mtuChecks, nicChecks,
+var registry = assemble(class.Checks, pfcChecks, bufferChecks, headroomChecks, ecnChecks, mtuChecks, nicChecks,
 	topologyChecks, forwardingChecks, portChecks, cablingChecks, identityChecks, operationChecks, gateChecks)
 
 func assemble(families ...[]checks.Check) []*checks.Check {

@@ -1,4 +1,4 @@
-package validate
+package class
 
 import (
 	"fmt"
@@ -93,7 +93,7 @@ func notificationsPaused(r *checks.Switch) {
 		return
 	}
 	for p := range r.Ports() {
-		m := dscpDriftOf(r, p)
+		m := DSCPDriftOf(r, p)
 		for _, d := range m.paused {
 			k, _ := notificationsOf(p.Settings)
 			r.Found(checks.Finding{Severity: checks.Error, Where: k.DSCP.From.String(), Fix: checks.ApplyIntent,

@@ -1,4 +1,4 @@
-package validate
+package class
 
 import (
 	"cmp"
@@ -14,8 +14,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
-// classChecks are the checks of classes and of their queues.
-var classChecks = slices.Concat(classificationChecks, schedulerChecks)
+// Checks are the checks of classes and of their queues.
+var Checks = slices.Concat(classificationChecks, schedulerChecks)
 
 var classificationChecks = []checks.Check{
 	{
@@ -206,7 +206,7 @@ func overlay(r *checks.Switch, name string, o qos.Overlay, p *intent.Port) {
 }
 
 // classMemo keeps the differences of maps, which most ports share.
-type classMemo struct{ moves map[movesKey]dscpDrift }
+type classMemo struct{ moves map[movesKey]DSCPDrift }
 
 // movesKey identifies the moves of a port: its running map, the intended map, and the settings
 // with the classes.
@@ -215,9 +215,9 @@ type movesKey struct {
 	settings   *intent.Settings
 }
 
-// dscpDrift holds the differences between a running DSCP map and the intended one.
-type dscpDrift struct {
-	lost, foreign []int // DSCPs that left or entered lossless classes
+// DSCPDrift holds the differences between a running DSCP map and the intended one.
+type DSCPDrift struct {
+	Lost, foreign []int // DSCPs that left or entered lossless classes
 	paused        []int // DSCPs of notifications that are in a lossless class
 	others        bool  // DSCPs that no class names moved between lossy classes
 	tc            map[int]int8
@@ -227,19 +227,19 @@ type dscpDrift struct {
 // on systems without a trust mode.
 func trustOf(p *intent.Port, q *qos.Port) qos.Trust { return q.Trust.Or(p.Settings.Trust.V) }
 
-// dscpDriftOf compares the map of a port with the intended one: which DSCPs of lossless classes are
+// DSCPDriftOf compares the map of a port with the intended one: which DSCPs of lossless classes are
 // in a lossy class, and which foreign DSCPs are in a lossless one. Any other DSCP that moved
 // belongs to a class that names it, which is CLS-01, or to none.
-func dscpDriftOf(r *checks.Switch, p *intent.Port) dscpDrift {
+func DSCPDriftOf(r *checks.Switch, p *intent.Port) DSCPDrift {
 	have, want := r.Config.ClassifiedBy(p.Name), r.Device.Desired.MapsOf(p.Name)
 	if have == nil || want == nil || have == want {
-		return dscpDrift{}
+		return DSCPDrift{}
 	}
-	return checks.Cached(&checks.Kept[classMemo](&r.Memo).moves, movesKey{have, want, p.Settings}, func() dscpDrift { return findDSCPDrift(have, want, p.Settings) })
+	return checks.Cached(&checks.Kept[classMemo](&r.Memo).moves, movesKey{have, want, p.Settings}, func() DSCPDrift { return findDSCPDrift(have, want, p.Settings) })
 }
 
-func findDSCPDrift(have, want *qos.Maps, s *intent.Settings) dscpDrift {
-	out := dscpDrift{tc: map[int]int8{}}
+func findDSCPDrift(have, want *qos.Maps, s *intent.Settings) DSCPDrift {
+	out := DSCPDrift{tc: map[int]int8{}}
 	lossless := s.Lossless()
 	cnp, _ := notificationsOf(s)
 	named := map[int]bool{}
@@ -258,7 +258,7 @@ func findDSCPDrift(have, want *qos.Maps, s *intent.Settings) dscpDrift {
 		out.tc[d] = h
 		switch {
 		case w >= 0 && lossless.Has(int(w)) && (h < 0 || !lossless.Has(int(h))):
-			out.lost = append(out.lost, d)
+			out.Lost = append(out.Lost, d)
 		case h >= 0 && lossless.Has(int(h)) && cnp != nil && !cnp.Rest && slices.Contains(cnp.DSCP.V, d):
 			out.paused = append(out.paused, d)
 		case h >= 0 && lossless.Has(int(h)) && !named[d]:
@@ -272,11 +272,11 @@ func findDSCPDrift(have, want *qos.Maps, s *intent.Settings) dscpDrift {
 
 // fields returns the fields that findings about a DSCP map explain, if they explain all its
 // differences.
-func (m dscpDrift) fields() []qos.Attr {
+func (m DSCPDrift) fields() []qos.Attr {
 	if m.others {
 		return nil
 	}
-	return []qos.Attr{dscpField}
+	return []qos.Attr{DSCPField}
 }
 
 // classOfDSCP records the class of each DSCP that a class names.
@@ -285,13 +285,13 @@ func classOfDSCP(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	if m == nil || trustOf(p, q) != qos.TrustDSCP {
 		return // the port does not classify by DSCP: CLS-04 and CLS-14
 	}
-	moved := dscpDriftOf(r, p)
+	moved := DSCPDriftOf(r, p)
 	for _, k := range p.Settings.Classes {
 		if k.Rest {
 			continue
 		}
 		for _, d := range k.DSCP.V {
-			if !slices.Contains(moved.lost, d) && !slices.Contains(moved.paused, d) { // CLS-02, CLS-10
+			if !slices.Contains(moved.Lost, d) && !slices.Contains(moved.paused, d) { // CLS-02, CLS-10
 				r.Trait(strconv.Itoa(d), strconv.Itoa(int(m.DSCPToTC[d])), p.Name, k.DSCP.From.String())
 			}
 		}
@@ -304,17 +304,17 @@ func otherClass(o *checks.Outlier) {
 		have = "no class"
 	}
 	o.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("DSCP %s is in %s, on %d of %d ports in traffic class %s", o.Group, have, o.Share, o.Of, o.Usual)},
-		dscpField, globalDSCP)
+		DSCPField, globalDSCP)
 }
 
 func losslessInLossy(r *checks.Switch, p *intent.Port, q *qos.Port) {
-	m := dscpDriftOf(r, p)
-	for _, d := range m.lost {
+	m := DSCPDriftOf(r, p)
+	for _, d := range m.Lost {
 		where := "traffic class " + strconv.Itoa(int(m.tc[d]))
 		if m.tc[d] < 0 {
 			where = "the default class"
 		}
-		f, class := checks.Finding{Severity: checks.Error, Fix: r.CureOf(p.Name, dscpField)}, "none"
+		f, class := checks.Finding{Severity: checks.Error, Fix: r.CureOf(p.Name, DSCPField)}, "none"
 		if k := classOf(p.Settings, d); k != nil {
 			f.Where, class = k.DSCP.From.String(), k.Name
 		}
@@ -325,7 +325,7 @@ func losslessInLossy(r *checks.Switch, p *intent.Port, q *qos.Port) {
 		f.What = fmt.Sprintf("DSCP %d of lossless class %s is in %s, %s", d, class, where, is)
 		r.Found(f, p.Name, m.fields()...)
 	}
-	if len(m.lost) > 0 && !m.others {
+	if len(m.Lost) > 0 && !m.others {
 		r.Outcome.MarkReported("", globalDSCP)
 	}
 }
@@ -340,7 +340,7 @@ func foreignInLossless(r *checks.Switch, p *intent.Port, _ *qos.Port) {
 		}
 		return
 	}
-	if m := dscpDriftOf(r, p); len(m.foreign) > 0 {
+	if m := DSCPDriftOf(r, p); len(m.foreign) > 0 {
 		r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("DSCP %s is mapped to a lossless class, but not by the intent", qos.FoldInts(m.foreign)), Fix: "apply the intent"},
 			p.Name, m.fields()...)
 		if !m.others {
@@ -412,10 +412,10 @@ func globalMap(r *checks.Switch) {
 	}
 }
 
-var controlDSCPs = []int{48, 56}
+var ControlDSCPs = []int{48, 56}
 
 func controlInLossless(r *checks.Switch, p *intent.Port, _ *qos.Port, k *intent.Class) {
-	for _, d := range controlDSCPs {
+	for _, d := range ControlDSCPs {
 		if slices.Contains(k.DSCP.V, d) {
 			r.Found(checks.Finding{Severity: checks.Warning, Where: k.DSCP.From.String(), What: fmt.Sprintf("lossless class %s has DSCP %d, which control protocols use", k.Name, d)}, p.Name)
 		}
@@ -447,3 +447,9 @@ func classOf(s *intent.Settings, dscp int) *intent.Class {
 	}
 	return nil
 }
+
+// DSCPField is the DSCP map of a port, globalDSCP the DSCP map of the switch.
+var (
+	DSCPField  = qos.KindMap.Table(qos.DSCPToTC)
+	globalDSCP = qos.KindGlobalMap.Table(qos.DSCPToTC)
+)
