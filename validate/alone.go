@@ -14,6 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/checks/class"
+	"github.com/roce-fabric/roce-fabric/validate/checks/pfc"
 )
 
 // Config is the saved configuration of a switch that is checked without an intent.
@@ -173,7 +174,7 @@ func (r *soloRun) port(name string, q *qos.Port) {
 	if q.LinkPause.V {
 		r.found("PFC-05", checks.Error, name, qos.KindLinkPause.Attr(), "IEEE 802.3x link pause is on together with PFC %s", paused)
 	}
-	if set := r.withGroup(name, q, paused); set.Len() > usualClasses && (r.everywhere.Len() > usualClasses || set.Len() > 2*usualClasses) {
+	if set := r.withGroup(name, q, paused); set.Len() > pfc.UsualClasses && (r.everywhere.Len() > pfc.UsualClasses || set.Len() > 2*pfc.UsualClasses) {
 		r.found("PFC-06", checks.Warning, name, qos.KindPFC.Attr(), "%d lossless classes: priorities %s", set.Len(), set)
 	}
 	if high := paused & qos.Priorities(6, 7); high != 0 {
@@ -368,7 +369,7 @@ func reaching(m *qos.Maps, queue int) (out []int) {
 
 // groupOr returns the priority group of a priority; without a map it has the priority's number.
 func groupOr(m *qos.Maps, prio int) int {
-	if g := group(m, prio); g >= 0 {
+	if g := pfc.Group(m, prio); g >= 0 {
 		return g
 	}
 	return prio
@@ -436,7 +437,7 @@ func (r *soloRun) watchdog(name string, q *qos.Port, paused qos.PrioritySet) {
 		r.found("WD-01", checks.Warning, name, qos.KindPFC.Attr(), "PFC %s has no watchdog", paused)
 	case paused&^w.Priorities != 0:
 		r.found("WD-03", checks.Warning, name, at, "lossless priorities %s are not watched", paused&^w.Priorities)
-	case w.Detect > longDetect:
+	case w.Detect > pfc.LongDetect:
 		r.found("WD-05", checks.Warning, name, at, "a PFC storm lasts %s before the watchdog acts", w.Detect)
 	}
 }

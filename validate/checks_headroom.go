@@ -10,6 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/checks/pfc"
 )
 
 var headroomChecks = []checks.Check{
@@ -95,7 +96,7 @@ func headroomRowMissing(r *checks.Switch) {
 				continue
 			}
 			for _, prio := range r.Lossless(p.Settings).List() {
-				fields = append(fields, groupFields(prio)...)
+				fields = append(fields, pfc.GroupFields(prio)...)
 			}
 		} else if r.Device.Desired.Platform.DynamicBuffers {
 			continue
@@ -152,7 +153,7 @@ func looksUpHeadroom(r *checks.Switch) bool {
 // hasGroups reports whether every lossless priority that a port pauses has its priority group.
 func hasGroups(r *checks.Switch, p *intent.Port, q *qos.Port) bool {
 	set := r.Lossless(p.Settings) & q.PFC.Or(0)
-	return withGroup(r.Config.ClassifiedBy(p.Name), q, set) == set
+	return pfc.WithGroup(r.Config.ClassifiedBy(p.Name), q, set) == set
 }
 
 func headroomOfPorts(r *checks.Switch) {

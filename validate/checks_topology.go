@@ -12,6 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/checks/pfc"
 	"github.com/roce-fabric/roce-fabric/validate/deadlock"
 )
 
@@ -48,7 +49,7 @@ var topologyChecks = []checks.Check{
 		Rules:    checks.Always(checks.Error), Scope: checks.ScopeFabric, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:    "packets that every other hop protects are dropped there",
 		Fix:    "make the class lossless on these ports, or lossy everywhere",
-		Fabric: lossyHops, Switch: checks.OnlyObserved(checks.EachPort(unpausedHop)),
+		Fabric: lossyHops, Switch: checks.OnlyObserved(checks.EachPort(pfc.UnpausedHop)),
 	},
 	{
 		ID: "PFC-13", Title: "a class used only inside tunnels is lossless on ports without a tunnel",

@@ -10,10 +10,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/checks/class"
+	"github.com/roce-fabric/roce-fabric/validate/checks/pfc"
 )
 
 // registry holds all checks, sorted by ID.
-var registry = assemble(class.Checks, pfcChecks, bufferChecks, headroomChecks, ecnChecks, mtuChecks, nicChecks,
+var registry = assemble(class.Checks, pfc.Checks, bufferChecks, headroomChecks, ecnChecks, mtuChecks, nicChecks,
 	topologyChecks, forwardingChecks, portChecks, cablingChecks, identityChecks, operationChecks, gateChecks)
 
 func assemble(families ...[]checks.Check) []*checks.Check {

@@ -14,6 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/checks/pfc"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
@@ -92,11 +93,11 @@ func end(r *checks.Switch, p *intent.Port) checks.End {
 	e.Bare = r.Bare[p.Name]
 	e.Wire = wireOf(r.Seen.Ports[p.Name], r.Device.Desired.Ports[p.Name])
 	if q := r.Config.Ports[p.Name]; q != nil {
-		e.Hole, e.PFCRead = hole(r, p, q) != 0, q.PFC.Set
+		e.Hole, e.PFCRead = pfc.Hole(r, p, q) != 0, q.PFC.Set
 	}
 	e.Unpaused = r.Unpaused[p.Name]
 	e.MTUSaid = r.CureOf(p.Name, qos.KindMTU.Attr()) != ""
-	if _, differs := r.Differs(p.Name, qos.KindPFC.Attr()); differs && pfcExplained(r, p, r.Config.Ports[p.Name]) {
+	if _, differs := r.Differs(p.Name, qos.KindPFC.Attr()); differs && pfc.Explained(r, p, r.Config.Ports[p.Name]) {
 		e.PFCSaid = true
 		r.Outcome.MarkReported(p.Name, qos.KindPFC.Attr())
 	}

@@ -1,4 +1,4 @@
-package validate
+package pfc
 
 import (
 	"fmt"
@@ -105,16 +105,16 @@ func watchdogPoll(r *checks.Switch) {
 		Fix:  "state that poll, or longer times"}, "")
 }
 
-// longDetect is how long a storm may last before a watchdog counts as slow. SONiC's own default
+// LongDetect is how long a storm may last before a watchdog counts as slow. SONiC's own default
 // reaches it with 128 ports (sonic-utilities pfcwd/main.py).
-const longDetect = time.Second
+const LongDetect = time.Second
 
 func watchdogTimes(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	w := q.Watchdog.V
 	if !q.Watchdog.Set || !w.Enabled {
 		return
 	}
-	if w.Detect > longDetect {
+	if w.Detect > LongDetect {
 		r.Found(checks.Finding{Severity: checks.Warning, Where: p.Settings.Watchdog.Detect.From.String(), What: fmt.Sprintf("a PFC storm lasts %s before the watchdog acts", w.Detect), Fix: r.FixOf(r.Check.Fix, p.Name, qos.KindWatchdog.Attr())}, p.Name)
 	}
 	r.Setting(checks.RoleOf(r.Device.Switch)+checks.Towards(p), string(w.Action)+" detect "+w.Detect.String()+" restore "+w.Restore.String(), "", p,

@@ -1,4 +1,4 @@
-package validate
+package pfc
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks/class"
 )
 
-// pfcChecks are the checks of PFC and of its watchdog.
-var pfcChecks = slices.Concat(pauseChecks, watchdogChecks)
+// Checks are the checks of PFC and of its watchdog.
+var Checks = slices.Concat(pauseChecks, watchdogChecks)
 
 var pauseChecks = []checks.Check{
 	{
@@ -127,10 +127,10 @@ func pfcTowardsHost(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	_, differs := r.Differs(p.Name, qos.KindPFC.Attr())
 	switch {
 	case !differs:
-	case pfcExplained(r, p, q):
+	case Explained(r, p, q):
 		r.Outcome.MarkReported(p.Name, qos.KindPFC.Attr())
 	default:
-		covers := strings.Fields(coveredByPFC(idleGroup(r.Config.ClassifiedBy(p.Name), q), hole(r, p, q) != 0))
+		covers := strings.Fields(coveredByPFC(idleGroup(r.Config.ClassifiedBy(p.Name), q), Hole(r, p, q) != 0))
 		r.FoundTowards(peer, checks.Finding{Severity: checks.Error, Covers: covers, What: fmt.Sprintf("PFC is on for priorities %s; by the intent, host NICs pause %s", q.PFC.Or(0), r.Lossless(p.Settings)), Fix: "apply the intent to the switch"},
 			p.Name, qos.KindPFC.Attr())
 	}
@@ -150,7 +150,7 @@ func coveredByPFC(idleGroup, hole bool) string {
 
 // pausedGroup reports whether a port pauses any priority of a group.
 func pausedGroup(m *qos.Maps, q *qos.Port, g int) bool {
-	return slices.ContainsFunc(q.PFC.Or(0).List(), func(prio int) bool { return group(m, prio) == g })
+	return slices.ContainsFunc(q.PFC.Or(0).List(), func(prio int) bool { return Group(m, prio) == g })
 }
 
 // idleGroup reports whether a port has a lossless group of which it pauses no priority.
@@ -163,9 +163,9 @@ func idleGroup(m *qos.Maps, q *qos.Port) bool {
 	return false
 }
 
-// pfcExplained reports whether another finding explains why a port does not pause the intended
+// Explained reports whether another finding explains why a port does not pause the intended
 // priorities: the driver knows the missing condition, or no DSCP reaches the class.
-func pfcExplained(r *checks.Switch, p *intent.Port, q *qos.Port) bool {
+func Explained(r *checks.Switch, p *intent.Port, q *qos.Port) bool {
 	if q.PFC.Or(0)&^p.Settings.Lossless() != 0 {
 		return false // a missing condition does not add a priority
 	}
@@ -188,8 +188,8 @@ func unreached(r *checks.Switch, p *intent.Port) qos.PrioritySet {
 	return out
 }
 
-// group returns the priority group of a paused priority; -1 if it is not known.
-func group(m *qos.Maps, prio int) int {
+// Group returns the priority group of a paused priority; -1 if it is not known.
+func Group(m *qos.Maps, prio int) int {
 	if m == nil {
 		return -1
 	}
@@ -201,10 +201,10 @@ func group(m *qos.Maps, prio int) int {
 	return -1
 }
 
-// withGroup returns the priorities of a set that are not known to be in a lossy group.
-func withGroup(m *qos.Maps, q *qos.Port, set qos.PrioritySet) qos.PrioritySet {
+// WithGroup returns the priorities of a set that are not known to be in a lossy group.
+func WithGroup(m *qos.Maps, q *qos.Port, set qos.PrioritySet) qos.PrioritySet {
 	for _, prio := range set.List() {
-		if g := group(m, prio); g >= 0 && q.Groups[g].Lossless.Set && !q.Groups[g].Lossless.V {
+		if g := Group(m, prio); g >= 0 && q.Groups[g].Lossless.Set && !q.Groups[g].Lossless.V {
 			set &^= qos.Priorities(prio)
 		}
 	}
@@ -213,7 +213,7 @@ func withGroup(m *qos.Maps, q *qos.Port, set qos.PrioritySet) qos.PrioritySet {
 
 func pausedWithoutGroup(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	for _, prio := range (q.PFC.Or(0) & r.Lossless(p.Settings)).List() {
-		g := group(r.Config.ClassifiedBy(p.Name), prio)
+		g := Group(r.Config.ClassifiedBy(p.Name), prio)
 		if g < 0 {
 			continue
 		}
@@ -224,12 +224,12 @@ func pausedWithoutGroup(r *checks.Switch, p *intent.Port, q *qos.Port) {
 			continue
 		}
 		r.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("PFC is on for priority %d, and priority group %d is not lossless", prio, g)},
-			p.Name, append(groupFields(g), qos.KindMap.Table(qos.TCToGroup), qos.KindMap.Table(qos.PFCToGroup))...)
+			p.Name, append(GroupFields(g), qos.KindMap.Table(qos.TCToGroup), qos.KindMap.Table(qos.PFCToGroup))...)
 	}
 }
 
-// groupFields returns the fields of a priority group, lossless first.
-func groupFields(g int) []qos.Attr {
+// GroupFields returns the fields of a priority group, lossless first.
+func GroupFields(g int) []qos.Attr {
 	return []qos.Attr{qos.KindLossless.At(g), qos.KindDerivedFrom.At(g), qos.KindGroupBuffer.At(g), qos.KindHeadroom.At(g)}
 }
 
@@ -248,7 +248,7 @@ func groupWithoutPause(r *checks.Switch, p *intent.Port, q *qos.Port) {
 			r.Outcome.MarkReported(p.Name, qos.KindLossless.At(g)) // the switch made the group for the priorities
 		case pausedGroup(m, q, g) || !q.PFC.Set:
 		case drifted:
-			r.Found(f, p.Name, groupFields(g)...)
+			r.Found(f, p.Name, GroupFields(g)...)
 		case pfc:
 			r.Unpaused[p.Name] = true
 			if p.Link != nil {
@@ -259,18 +259,18 @@ func groupWithoutPause(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	}
 }
 
-// hole returns the lossless priorities that a linked port does not pause although it should.
-func hole(r *checks.Switch, p *intent.Port, q *qos.Port) qos.PrioritySet {
+// Hole returns the lossless priorities that a linked port does not pause although it should.
+func Hole(r *checks.Switch, p *intent.Port, q *qos.Port) qos.PrioritySet {
 	if _, differs := r.Differs(p.Name, qos.KindPFC.Attr()); !differs || p.Link == nil {
 		return 0
 	}
 	return r.Lossless(p.Settings) &^ q.PFC.Or(0)
 }
 
-// unpausedHop finds a hole that no other check reports: neither end of the link pauses, or the
+// UnpausedHop finds a hole that no other check reports: neither end of the link pauses, or the
 // other end is not known. A port with a lossless group is left to PFC-04.
-func unpausedHop(r *checks.Switch, p *intent.Port, q *qos.Port) {
-	if hole := hole(r, p, q); hole != 0 && !r.Unpaused[p.Name] && !pfcExplained(r, p, q) {
+func UnpausedHop(r *checks.Switch, p *intent.Port, q *qos.Port) {
+	if hole := Hole(r, p, q); hole != 0 && !r.Unpaused[p.Name] && !Explained(r, p, q) {
 		r.InsteadOfDrift(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("PFC is off for priorities %s, which are lossless on the rest of the path", hole)}, p.Name, qos.KindPFC.Attr())
 	}
 }
@@ -281,23 +281,23 @@ func linkPause(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	}
 }
 
-// usualClasses is the usual limit of lossless classes. Switches may have as many again between
+// UsualClasses is the usual limit of lossless classes. Switches may have as many again between
 // themselves, for remapped traffic (sonic-net/SONiC doc/qos/tunnel_dscp_remapping.md).
-const usualClasses = 2
+const UsualClasses = 2
 
 // losslessClasses counts the lossless classes of a port, without those that only switches use
 // between themselves. A priority without a lossless group is left to PFC-03.
 func losslessClasses(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	set := q.PFC.Or(0)
-	if set.Len() <= usualClasses {
+	if set.Len() <= UsualClasses {
 		return
 	}
-	set = withGroup(r.Config.ClassifiedBy(p.Name), q, set)
+	set = WithGroup(r.Config.ClassifiedBy(p.Name), q, set)
 	of := set
-	if hosts := r.Device.Fabric.LosslessAtHosts(); hosts != 0 && set.Len() <= 2*usualClasses {
+	if hosts := r.Device.Fabric.LosslessAtHosts(); hosts != 0 && set.Len() <= 2*UsualClasses {
 		of &^= r.Lossless(p.Settings) &^ hosts
 	}
-	if of.Len() > usualClasses {
+	if of.Len() > UsualClasses {
 		r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("%d lossless classes: priorities %s", of.Len(), of), Fix: r.FixOf(r.Check.Fix, p.Name, qos.KindPFC.Attr())}, p.Name)
 	}
 }
@@ -324,14 +324,14 @@ func pfcWithoutRDMA(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	switch {
 	case !linked:
 		r.Found(checks.Finding{Severity: checks.Warning, Where: p.Pos.String(), What: "PFC is on for ports that no link of the intent uses"}, p.Name)
-	case !p.Uplink() && !carriesRDMA(r.Device.Fabric, peer):
+	case !p.Uplink() && !CarriesRDMA(r.Device.Fabric, peer):
 		r.Found(checks.Finding{Severity: checks.Warning, Where: p.Link.Pos.String(), What: "PFC is on towards NICs that have no RDMA device in the intent", Fix: "state rdma of the NIC, or make the classes lossy on these ports"}, p.Name)
 	}
 }
 
-// carriesRDMA reports whether a NIC has an RDMA device by the intent. It is true if no NIC of
+// CarriesRDMA reports whether a NIC has an RDMA device by the intent. It is true if no NIC of
 // the host states one.
-func carriesRDMA(f *intent.Fabric, e intent.Endpoint) bool {
+func CarriesRDMA(f *intent.Fabric, e intent.Endpoint) bool {
 	h := f.Host(e.Device)
 	if h == nil || !slices.ContainsFunc(h.NICs, func(n *intent.NIC) bool { return n.RDMA.V != "" }) {
 		return true
@@ -340,9 +340,9 @@ func carriesRDMA(f *intent.Fabric, e intent.Endpoint) bool {
 	return n == nil || n.RDMA.V != ""
 }
 
-// livePFC reports whether a mismatch is about PFC in operation: its state, or the
+// Live reports whether a mismatch is about PFC in operation: its state, or the
 // classification that it needs if the driver knows the fix.
-func livePFC(m drivers.Mismatch) bool {
+func Live(m drivers.Mismatch) bool {
 	return m.Field.Kind == qos.KindPFC || m.Field == class.DSCPField && m.Fix != ""
 }
 
@@ -352,7 +352,7 @@ func pfcInOperation(r *checks.Switch) {
 		lost[p.Name] = len(class.DSCPDriftOf(r, p).Lost) > 0
 	}
 	for _, m := range r.Seen.InForce {
-		if !livePFC(m) || m.Field == class.DSCPField && lost[m.Port] {
+		if !Live(m) || m.Field == class.DSCPField && lost[m.Port] {
 			continue
 		}
 		f, ok := r.NotInForce(m)

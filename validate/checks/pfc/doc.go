@@ -1,0 +1,2 @@
+// Package pfc checks priority flow control and its watchdog.
+package pfc
