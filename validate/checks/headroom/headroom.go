@@ -1,4 +1,4 @@
-package validate
+package headroom
 
 import (
 	"fmt"
@@ -13,7 +13,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks/pfc"
 )
 
-var headroomChecks = []checks.Check{
+const (
+	srcHeadroomTables = "sonic-buildimage device/*/*/*/pg_profile_lookup.ini"
+	srcPauseQuanta    = "IEEE 802.3 clause 31B.3.7"
+)
+
+var Checks = []checks.Check{
 	{
 		ID: "BUF-01", Title: "headroom is too small for the cable",
 		Rules: []checks.Rule{{Severity: checks.Error, When: "below what is in flight in the cable"}, {Severity: checks.Warning, When: "below the model of the standard"}, {Severity: checks.Info, When: "where the platform ships no more, or the headroom is not known"}},
