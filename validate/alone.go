@@ -13,6 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/checks/buffers"
 	"github.com/roce-fabric/roce-fabric/validate/checks/class"
 	"github.com/roce-fabric/roce-fabric/validate/checks/pfc"
 )
@@ -414,7 +415,7 @@ func (r *soloRun) groups(name string, q *qos.Port, paused qos.PrioritySet) {
 		n := queueOf(m, p)
 		pool, b := r.c.Running.Pools[catalog.IngressPool].Size, q.Queues[n].Buffer
 		model, _ := catalog.ModelOf(r.c.Running.Platform.OS, r.c.Running.Platform.Model)
-		if limit, sure, short := egressShort(r.c.Running, model, b.V, pool); b.Set && short {
+		if limit, sure, short := buffers.EgressShort(r.c.Running, model, b.V, pool); b.Set && short {
 			severity := checks.Warning
 			if sure {
 				severity = checks.Error

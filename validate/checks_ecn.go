@@ -8,6 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/checks/buffers"
 )
 
 var ecnChecks = []checks.Check{
@@ -32,7 +33,7 @@ var ecnChecks = []checks.Check{
 		Why:     "pause stops senders before marks can slow them down, and pause spreads",
 		Fix:     "lower the thresholds, or raise alpha; 'ecn: auto' picks thresholds that hold",
 		Sources: []string{"DCQCN, SIGCOMM 2015, section 4"},
-		Switch:  checks.EachLossless(checkPressure),
+		Switch:  checks.EachLossless(buffers.CheckPressure),
 	},
 	{
 		ID: "ECN-04", Title: "the upper ECN threshold is never reached",
@@ -40,7 +41,7 @@ var ecnChecks = []checks.Check{
 		Rules:    driftIsError, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:    "the queue cannot grow that long, so full marking never happens",
 		Fix:    "set max below the most that one queue can hold",
-		Switch: checks.EachLossless(checkPressure),
+		Switch: checks.EachLossless(buffers.CheckPressure),
 	},
 	{
 		ID: "ECN-05", Title: "ECN thresholds differ within a role",
@@ -55,7 +56,7 @@ var ecnChecks = []checks.Check{
 		Rules:    driftIsError, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:    "thresholds copied from another speed mark too early or too late",
 		Fix:    "scale the thresholds with the speed, or write 'ecn: auto'",
-		Switch: checks.EachClass(checkPressure),
+		Switch: checks.EachClass(buffers.CheckPressure),
 	},
 	{
 		ID: "ECN-07", Title: "a curve has the intended thresholds but a different marking probability",

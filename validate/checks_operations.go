@@ -14,6 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/checks/buffers"
 	"github.com/roce-fabric/roce-fabric/validate/checks/pfc"
 )
 
@@ -122,7 +123,7 @@ func stateSaved(r *checks.Switch) *checks.Lack {
 // inForce reports values that are configured but not in force.
 func inForce(r *checks.Switch) {
 	for _, m := range r.Seen.InForce {
-		if pfc.Live(m) || narrowClass(m) || bufferOfGroup(m) {
+		if pfc.Live(m) || narrowClass(m) || buffers.OfGroup(m) {
 			continue // PFC-10, MTU-05, BUF-15
 		}
 		if m.Field.Kind == qos.KindAdminUp {

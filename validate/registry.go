@@ -9,13 +9,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/checks/buffers"
 	"github.com/roce-fabric/roce-fabric/validate/checks/class"
 	"github.com/roce-fabric/roce-fabric/validate/checks/headroom"
 	"github.com/roce-fabric/roce-fabric/validate/checks/pfc"
 )
 
 // registry holds all checks, sorted by ID.
-var registry = assemble(class.Checks, pfc.Checks, bufferChecks, headroom.Checks, ecnChecks, mtuChecks, nicChecks,
+var registry = assemble(class.Checks, pfc.Checks, buffers.Checks, headroom.Checks, ecnChecks, mtuChecks, nicChecks,
 	topologyChecks, forwardingChecks, portChecks, cablingChecks, identityChecks, operationChecks, gateChecks)
 
 func assemble(families ...[]checks.Check) []*checks.Check {

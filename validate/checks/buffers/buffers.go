@@ -1,4 +1,4 @@
-package validate
+package buffers
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
-var bufferChecks = []checks.Check{
+var Checks = []checks.Check{
 	{
 		ID: "BUF-04", Title: "a port needs more headroom than the switch allows",
 		Rules: []checks.Rule{{Severity: checks.Error, When: "by the switch's own test, or where pools are larger than the packet memory"}, {Severity: checks.Warning, When: "where either the switch or the catalogue does not tell the memory, or the share of a pool is less than its headroom"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
@@ -59,7 +59,7 @@ var bufferChecks = []checks.Check{
 		Rules:    checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:   "with as many senders as the intent's fan-in, the port pauses all the time",
 		Fix:   "raise buffers.alpha, or lower the fan-in",
-		Needs: checks.PoolsKnown, Switch: checks.EachLossless(checkPressure), Plans: true,
+		Needs: checks.PoolsKnown, Switch: checks.EachLossless(CheckPressure), Plans: true,
 	},
 	{
 		ID: "BUF-11", Title: "lossy traffic may use up the buffer pool of lossless priority groups, or has next to none",
@@ -246,12 +246,12 @@ func platformAlpha(r *checks.Switch, p *intent.Port, alpha int64) bool {
 	return ok && alpha >= usual
 }
 
-// bufferOfGroup reports whether a mismatch is about the buffer of a priority group.
-func bufferOfGroup(m drivers.Mismatch) bool { return m.Field.Kind.Of() == qos.OfGroup && !m.Unsure }
+// OfGroup reports whether a mismatch is about the buffer of a priority group.
+func OfGroup(m drivers.Mismatch) bool { return m.Field.Kind.Of() == qos.OfGroup && !m.Unsure }
 
 func groupsInForce(r *checks.Switch) {
 	for _, m := range r.Seen.InForce {
-		if !bufferOfGroup(m) {
+		if !OfGroup(m) {
 			continue
 		}
 		if f, ok := r.NotInForce(m); ok {

@@ -1,4 +1,4 @@
-package validate
+package buffers
 
 import (
 	"github.com/roce-fabric/roce-fabric/intent"
