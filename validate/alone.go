@@ -15,6 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/checks/buffers"
 	"github.com/roce-fabric/roce-fabric/validate/checks/class"
+	"github.com/roce-fabric/roce-fabric/validate/checks/ecn"
 	"github.com/roce-fabric/roce-fabric/validate/checks/pfc"
 )
 
@@ -303,11 +304,11 @@ func (r *soloRun) curve(name string, q *qos.Port, prio, n int) bool {
 	switch {
 	case e.Drops, !e.Enabled && dropsAtRandom.MatchString(e.Other):
 		r.found("ECN-08", checks.Error, name, at, "WRED on queue %d of lossless priority %d drops packets and marks none", n, prio)
-	case inert(nil, k, e, qos.ECN{}) != nil:
+	case ecn.Inert(nil, k, e, qos.ECN{}) != nil:
 		r.found("ECN-09", checks.Error, name, at, "queue %d of lossless priority %d has the curve %s", n, prio, e)
-	case !upsideDown(e) && oddCurve(nil, k, e, qos.ECN{}) != nil:
+	case !upsideDown(e) && ecn.OddCurve(nil, k, e, qos.ECN{}) != nil:
 		r.found("ECN-02", checks.Error, name, at, "queue %d of lossless priority %d has min = max with a probability of %d %%", n, prio, e.Probability)
-	case averaged(nil, k, e, qos.ECN{}) != nil:
+	case ecn.Averaged(nil, k, e, qos.ECN{}) != nil:
 		r.found("ECN-10", checks.Warning, name, at, "queue %d of lossless priority %d marks by an average of weight %d", n, prio, e.Weight)
 	case e.Enabled && g.Set && g.V.Static && lo == qos.UnitBytes && g.V.Threshold > 0 && e.Min > g.V.Threshold:
 		r.found("ECN-03", checks.Warning, name, at, "queue %d marks from %s, and priority group %d pauses at %d B: one sender is paused before it is marked", n, e, prio, g.V.Threshold)

@@ -1,4 +1,4 @@
-package validate
+package ecn
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks/buffers"
 )
 
-var ecnChecks = []checks.Check{
+var Checks = []checks.Check{
 	{
 		ID: "ECN-01", Title: "a lossless queue does not mark",
 		Rules: []checks.Rule{{Severity: checks.Error, When: "where it has no curve"}, {Severity: checks.Warning, When: "where no intent asks for one"}, {Severity: checks.Info, When: "where the class has 'ecn: keep', and the curve of the switch is not compared"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
@@ -24,7 +24,7 @@ var ecnChecks = []checks.Check{
 		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:    "its behaviour on the switch is undefined",
 		Fix:    "set max above min; a step (min = max) needs probability: 100%",
-		Switch: losslessQueues(oddCurve),
+		Switch: losslessQueues(OddCurve),
 	},
 	{
 		ID: "ECN-03", Title: "a lossless priority group pauses before its queue marks",
@@ -79,14 +79,14 @@ var ecnChecks = []checks.Check{
 		Why:     "thresholds are set but nothing is marked",
 		Fix:     "enable the curve{how}: apply the intent",
 		Sources: []string{"sonic-buildimage issue 4545"},
-		Switch:  losslessQueues(inert),
+		Switch:  losslessQueues(Inert),
 	},
 	{
 		ID: "ECN-10", Title: "marking follows an average of the queue",
 		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:    "DCQCN expects the current queue length",
 		Fix:    "set weight 0: apply the intent",
-		Switch: losslessQueues(averaged),
+		Switch: losslessQueues(Averaged),
 	},
 	{
 		ID: "ECN-15", Title: "the unit of an ECN threshold differs from the intent's",
@@ -161,7 +161,7 @@ func ofRDMA(k *intent.Class) string {
 	return "class " + k.Name + " of RDMA without PFC"
 }
 
-func oddCurve(_ *checks.Switch, k *intent.Class, e, _ qos.ECN) *checks.Finding {
+func OddCurve(_ *checks.Switch, k *intent.Class, e, _ qos.ECN) *checks.Finding {
 	order, known := e.Order()
 	lo, hi := e.Ends()
 	switch {
@@ -180,14 +180,14 @@ func randomDrops(_ *checks.Switch, k *intent.Class, e, _ qos.ECN) *checks.Findin
 	return &checks.Finding{Severity: checks.Error, What: fmt.Sprintf("WRED on queue %[2]d of lossless class %[1]s drops packets and marks none", k.Name, k.Queue.V)}
 }
 
-func inert(_ *checks.Switch, k *intent.Class, e, _ qos.ECN) *checks.Finding {
+func Inert(_ *checks.Switch, k *intent.Class, e, _ qos.ECN) *checks.Finding {
 	if e.Enabled || e.Drops || e.Min == 0 && e.Max == 0 {
 		return nil
 	}
 	return &checks.Finding{Severity: checks.Error, What: fmt.Sprintf("queue %[2]d of lossless class %[1]s has the curve %[3]s", k.Name, k.Queue.V, e)}
 }
 
-func averaged(_ *checks.Switch, k *intent.Class, e, _ qos.ECN) *checks.Finding {
+func Averaged(_ *checks.Switch, k *intent.Class, e, _ qos.ECN) *checks.Finding {
 	if !e.Enabled || e.Weight == 0 {
 		return nil
 	}
@@ -223,7 +223,7 @@ func otherProbability(_ *checks.Switch, k *intent.Class, e, want qos.ECN) *check
 
 // isReportedElsewhere reports whether another check has a finding on a curve.
 func isReportedElsewhere(r *checks.Switch, k *intent.Class, e, want qos.ECN) bool {
-	for _, look := range []func(*checks.Switch, *intent.Class, qos.ECN, qos.ECN) *checks.Finding{oddCurve, averaged, unitless, otherProbability} {
+	for _, look := range []func(*checks.Switch, *intent.Class, qos.ECN, qos.ECN) *checks.Finding{OddCurve, Averaged, unitless, otherProbability} {
 		if look(r, k, e, want) != nil {
 			return true
 		}

@@ -1,0 +1,2 @@
+// Package ecn checks the marking of queues.
+package ecn
