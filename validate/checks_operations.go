@@ -15,6 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/checks/buffers"
+	"github.com/roce-fabric/roce-fabric/validate/checks/mtu"
 	"github.com/roce-fabric/roce-fabric/validate/checks/pfc"
 )
 
@@ -123,7 +124,7 @@ func stateSaved(r *checks.Switch) *checks.Lack {
 // inForce reports values that are configured but not in force.
 func inForce(r *checks.Switch) {
 	for _, m := range r.Seen.InForce {
-		if pfc.Live(m) || narrowClass(m) || buffers.OfGroup(m) {
+		if pfc.Live(m) || mtu.NarrowClass(m) || buffers.OfGroup(m) {
 			continue // PFC-10, MTU-05, BUF-15
 		}
 		if m.Field.Kind == qos.KindAdminUp {

@@ -13,11 +13,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks/class"
 	"github.com/roce-fabric/roce-fabric/validate/checks/ecn"
 	"github.com/roce-fabric/roce-fabric/validate/checks/headroom"
+	"github.com/roce-fabric/roce-fabric/validate/checks/mtu"
 	"github.com/roce-fabric/roce-fabric/validate/checks/pfc"
 )
 
 // registry holds all checks, sorted by ID.
-var registry = assemble(class.Checks, pfc.Checks, buffers.Checks, headroom.Checks, ecn.Checks, mtuChecks, nicChecks,
+var registry = assemble(class.Checks, pfc.Checks, buffers.Checks, headroom.Checks, ecn.Checks, mtu.Checks, nicChecks,
 	topologyChecks, forwardingChecks, portChecks, cablingChecks, identityChecks, operationChecks, gateChecks)
 
 func assemble(families ...[]checks.Check) []*checks.Check {

@@ -1,4 +1,4 @@
-package validate
+package mtu
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
-var mtuChecks = []checks.Check{
+var Checks = []checks.Check{
 	{
 		ID: "MTU-01", Title: "the two ends of a link have different MTUs",
 		Rules: []checks.Rule{{Severity: checks.Error, When: "where hosts send larger packets than one end carries"}, {Severity: checks.Info, When: "else"}}, Scope: checks.ScopeLink, Reads: checks.ReadsIntent | checks.ReadsRunning,
@@ -113,13 +113,13 @@ func mtuTowardsHost(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	r.FoundTowards(peer, checks.Finding{Severity: checks.Error, What: fmt.Sprintf("the port accepts packets of up to %d B; by the intent, hosts send up to %d B", q.MTU.V, p.Settings.MTU.Host.V), Fix: fix}, p.Name, qos.KindMTU.Attr())
 }
 
-// narrowClass reports whether a mismatch is about a class with a smaller MTU than its port, for
+// NarrowClass reports whether a mismatch is about a class with a smaller MTU than its port, for
 // which the driver knows the fix.
-func narrowClass(m drivers.Mismatch) bool { return m.Field.Kind == qos.KindMTU && m.Fix != "" }
+func NarrowClass(m drivers.Mismatch) bool { return m.Field.Kind == qos.KindMTU && m.Fix != "" }
 
 func mtuOfClasses(r *checks.Switch) {
 	for _, m := range r.Seen.InForce {
-		if narrowClass(m) {
+		if NarrowClass(m) {
 			r.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("%s, but the port must carry %s", m.Have, m.Want), Fix: m.Fix}, m.Port, qos.KindMTU.Attr())
 		}
 	}

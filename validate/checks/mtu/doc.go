@@ -1,0 +1,2 @@
+// Package mtu checks how large packets may be.
+package mtu
