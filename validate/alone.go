@@ -17,6 +17,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks/class"
 	"github.com/roce-fabric/roce-fabric/validate/checks/ecn"
 	"github.com/roce-fabric/roce-fabric/validate/checks/pfc"
+	"github.com/roce-fabric/roce-fabric/validate/checks/ports"
 )
 
 // Config is the saved configuration of a switch that is checked without an intent.
@@ -455,7 +456,7 @@ func (r *soloRun) bundles() {
 		case was == nil:
 			firsts[q.LAG.V] = q
 		case was.PFC.Or(0)|q.PFC.Or(0) != 0:
-			if fields := differing(was, q); len(fields) > 0 {
+			if fields := ports.Differing(was, q); len(fields) > 0 {
 				r.found("PRT-02", checks.Error, name, fields[0], "members of %s differ in %s", term.CleanLine(q.LAG.V), fieldNames(fields))
 			}
 		}
@@ -467,7 +468,7 @@ func (r *soloRun) bundles() {
 func fieldNames(fields []qos.Attr) string {
 	var said []string
 	for _, f := range fields {
-		if base := cmp.Or(several[f.Kind.Of()], f.String()); !slices.Contains(said, base) {
+		if base := cmp.Or(ports.Several[f.Kind.Of()], f.String()); !slices.Contains(said, base) {
 			said = append(said, base)
 		}
 	}

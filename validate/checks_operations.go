@@ -17,6 +17,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks/buffers"
 	"github.com/roce-fabric/roce-fabric/validate/checks/mtu"
 	"github.com/roce-fabric/roce-fabric/validate/checks/pfc"
+	"github.com/roce-fabric/roce-fabric/validate/checks/ports"
 )
 
 var operationChecks = []checks.Check{
@@ -191,7 +192,7 @@ func unsaved(r *checks.Switch) {
 	switch {
 	case !r.Outcome.Drift.Empty():
 		f.Fix = "apply the intent, which saves; do not save what differs from it"
-	case slices.ContainsFunc(r.Device.Switch.Ports, func(p *intent.Port) bool { return shut(r, p) }):
+	case slices.ContainsFunc(r.Device.Switch.Ports, func(p *intent.Port) bool { return ports.Shut(r, p) }):
 		f.Fix = "bring up the ports that PRT-05 names, then save: a port that is saved as down stays down after a reload"
 	}
 	r.Found(f, "")

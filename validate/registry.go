@@ -15,11 +15,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks/headroom"
 	"github.com/roce-fabric/roce-fabric/validate/checks/mtu"
 	"github.com/roce-fabric/roce-fabric/validate/checks/pfc"
+	"github.com/roce-fabric/roce-fabric/validate/checks/ports"
 )
 
 // registry holds all checks, sorted by ID.
 var registry = assemble(class.Checks, pfc.Checks, buffers.Checks, headroom.Checks, ecn.Checks, mtu.Checks, nicChecks,
-	topologyChecks, forwardingChecks, portChecks, cablingChecks, identityChecks, operationChecks, gateChecks)
+	topologyChecks, forwardingChecks, ports.Checks, cablingChecks, identityChecks, operationChecks, gateChecks)
 
 func assemble(families ...[]checks.Check) []*checks.Check {
 	var all []*checks.Check

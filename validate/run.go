@@ -15,6 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/checks/pfc"
+	"github.com/roce-fabric/roce-fabric/validate/checks/ports"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
@@ -65,7 +66,7 @@ func Switch(d *render.Device, cfg *qos.Device, source checks.Source, state *chec
 func viewOf(d *render.Device, cfg *qos.Device, source checks.Source, state *checks.State) *checks.Switch {
 	r := checks.NewSwitch(d, cfg, source, state)
 	if source != checks.Intended {
-		r.Bare = barePorts(d, cfg)
+		r.Bare = ports.Bare(d, cfg)
 	}
 	return r
 }
@@ -91,7 +92,7 @@ func end(r *checks.Switch, p *intent.Port) checks.End {
 	e := checks.EndOf(r.Config, p.Name)
 	e.Intended = e == checks.EndOf(r.Device.Desired, p.Name)
 	e.Bare = r.Bare[p.Name]
-	e.Wire = wireOf(r.Seen.Ports[p.Name], r.Device.Desired.Ports[p.Name])
+	e.Wire = ports.WireOf(r.Seen.Ports[p.Name], r.Device.Desired.Ports[p.Name])
 	if q := r.Config.Ports[p.Name]; q != nil {
 		e.Hole, e.PFCRead = pfc.Hole(r, p, q) != 0, q.PFC.Set
 	}

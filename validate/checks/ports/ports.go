@@ -1,4 +1,4 @@
-package validate
+package ports
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
-var portChecks = []checks.Check{
+var Checks = []checks.Check{
 	{
 		ID: "PRT-01", Title: "a port has no QoS configuration, unlike others of its role",
 		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
@@ -78,7 +78,7 @@ func hasNoQoS(q, want *qos.Port) bool {
 	return marks
 }
 
-func barePorts(d *render.Device, cfg *qos.Device) map[string]bool {
+func Bare(d *render.Device, cfg *qos.Device) map[string]bool {
 	out := map[string]bool{}
 	for _, p := range d.Switch.Ports {
 		if q := cfg.Ports[p.Name]; q != nil && hasNoQoS(q, d.Desired.Ports[p.Name]) {
@@ -117,7 +117,7 @@ func membersDiffer(r *checks.Switch) {
 		first := lags[lag][0]
 		for _, m := range lags[lag][1:] {
 			odd := m
-			fields := differing(first.q, m.q)
+			fields := Differing(first.q, m.q)
 			if len(fields) == 0 {
 				continue
 			}
@@ -126,7 +126,7 @@ func membersDiffer(r *checks.Switch) {
 			}
 			var said []string
 			for _, f := range fields {
-				if base := cmp.Or(several[f.Kind.Of()], f.String()); !slices.Contains(said, base) {
+				if base := cmp.Or(Several[f.Kind.Of()], f.String()); !slices.Contains(said, base) {
 					said = append(said, base)
 				}
 			}
@@ -135,11 +135,11 @@ func membersDiffer(r *checks.Switch) {
 	}
 }
 
-// several names the owners of attributes, queues and groups, that a finding mentions only once.
-var several = map[qos.Owner]string{qos.OfQueue: "queues", qos.OfGroup: "groups"}
+// Several names the owners of attributes, queues and groups, that a finding mentions only once.
+var Several = map[qos.Owner]string{qos.OfQueue: "queues", qos.OfGroup: "groups"}
 
-// differing returns the attributes in which two ports treat traffic differently.
-func differing(a, b *qos.Port) []qos.Attr {
+// Differing returns the attributes in which two ports treat traffic differently.
+func Differing(a, b *qos.Port) []qos.Attr {
 	one := func(p *qos.Port) *qos.Device { return &qos.Device{Ports: map[string]*qos.Port{"": p}} }
 	var fields []qos.Attr
 	for _, ch := range qos.Diff(one(a), one(b)) {
@@ -205,8 +205,8 @@ func speedOfPorts(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	}
 }
 
-// shut reports whether a port is administratively down although the intent does not say so.
-func shut(r *checks.Switch, p *intent.Port) bool {
+// Shut reports whether a port is administratively down although the intent does not say so.
+func Shut(r *checks.Switch, p *intent.Port) bool {
 	q := r.Config.Ports[p.Name]
 	if q == nil || p.AdminUp.V != nil && !*p.AdminUp.V {
 		return false
@@ -239,7 +239,7 @@ func portsDown(r *checks.Switch) {
 		}
 		f := checks.Finding{Severity: checks.Error, Where: p.Pos.String()}
 		switch {
-		case shut(r, p):
+		case Shut(r, p):
 			f.What = "the port is administratively down"
 			if p.AdminUp.V != nil {
 				f.Where, f.Fix = p.AdminUp.From.String(), "apply the intent, which has it up"
