@@ -10,6 +10,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks/cabling"
+	"github.com/roce-fabric/roce-fabric/validate/checks/operations"
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
@@ -40,7 +42,7 @@ func Check(ctx context.Context, f *Fabric, o CheckOptions) ([]validate.Finding, 
 	}
 	rendered := func(d *render.Device) []validate.Finding {
 		values, adapted := SystemOf(d).Refused(d)
-		return slices.Concat(validate.Refused(d.Switch, values), validate.Adapted(d.Switch, adapted), o.Models.Check(d))
+		return slices.Concat(operations.Refused(d.Switch, values), operations.Adapted(d.Switch, adapted), o.Models.Check(d))
 	}
 	if found, err = validate.Intent(ctx, f.Compiler, time.Now(), rendered, found...); err != nil {
 		return nil, err
@@ -71,7 +73,7 @@ func checkCables(f *intent.Fabric, file string) ([]validate.Finding, error) {
 		return nil, Wrong("topology", `name the file for the switch, leaf1.json, or write {"devices": {"leaf1": ...}} around what lldpctl answers`,
 			"%s does not say which device it is of, and the intent has no device %q", file, device)
 	}
-	return validate.Cabling(f, file, cables), nil
+	return cabling.Compare(f, file, cables), nil
 }
 
 func readCables(file string, most int64) ([]topology.Cable, error) {

@@ -19,6 +19,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks/counters"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
@@ -196,7 +197,7 @@ func (g *gateRun) readDevice(ctx context.Context, name string) gateReading {
 			if err != nil {
 				return err
 			}
-			out.first.Gate = validate.GateSwitch(g.Fabric.Device(sw), c.running)
+			out.first.Gate = counters.GateSwitch(g.Fabric.Device(sw), c.running)
 			if c.seen != nil {
 				out.recordPorts(sw, c.seen)
 			}
@@ -217,7 +218,7 @@ func (g *gateRun) readDevice(ctx context.Context, name string) gateReading {
 				out.up[n.Name] = ""
 			}
 		}
-		out.first.Gate, out.first.nics = validate.GateHost(f, h), countedBy(running)
+		out.first.Gate, out.first.nics = counters.GateHost(f, h), countedBy(running)
 		out.first.Host = out.first.nics // marks the device as a host
 		out.first.Sample, err = countNICs(ctx, drv, out.first.nics)
 		return err

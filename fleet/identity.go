@@ -6,13 +6,13 @@ import (
 	"fmt"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks/identity"
 )
 
 // evidence returns what is known about the identity of the device that was read: what it
 // shows and what an earlier run recorded. A nil History has no records.
-func (h *History) evidence(device string, drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot) validate.Evidence {
-	e := validate.Evidence{Identity: drivers.IdentityOf(drv, f, snap)}
+func (h *History) evidence(device string, drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot) identity.Evidence {
+	e := identity.Evidence{Identity: drivers.IdentityOf(drv, f, snap)}
 	e.Recorded, e.Run = h.unitOf(device)
 	return e
 }
@@ -38,16 +38,16 @@ func (h *History) unitOf(device string) (drivers.Unit, string) {
 // mistaken explains why a device is not the one that the intent means; "" if nothing
 // indicates that. If the evidence does not prove the identity, it reads the neighbours of
 // the device too.
-func (d Device) mistaken(ctx context.Context, drv drivers.Driver, e validate.Evidence) string {
+func (d Device) mistaken(ctx context.Context, drv drivers.Driver, e identity.Evidence) string {
 	if d.fabric == nil {
 		return ""
 	}
-	what, where := validate.Mistaken(d.fabric, d.Name, e)
-	if o, ok := drv.(drivers.Observer); ok && what == "" && !validate.Proven(d.fabric, d.Name, e) {
+	what, where := identity.Mistaken(d.fabric, d.Name, e)
+	if o, ok := drv.(drivers.Observer); ok && what == "" && !identity.Proven(d.fabric, d.Name, e) {
 		// Ignore an error: a device that shows no neighbours proves nothing.
 		if seen, err := o.Observe(ctx); err == nil {
 			e.Ports = seen.Ports
-			what, where = validate.Mistaken(d.fabric, d.Name, e)
+			what, where = identity.Mistaken(d.fabric, d.Name, e)
 		}
 	}
 	if what != "" && where != "" {

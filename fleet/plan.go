@@ -17,6 +17,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks/identity"
 )
 
 // DevicePlan is the plan for one device.
@@ -207,7 +208,7 @@ func (d *DevicePlan) Down() []string {
 // emit, or when ctx ends.
 func Plan(ctx context.Context, devices []Device, o PlanOptions, emit func(*DevicePlan) error) error {
 	defer o.Progress.phase(Planning, len(devices))()
-	var answered validate.Answered
+	var answered identity.Answered
 	return pool.Ordered(ctx, o.Workers, devices, func(ctx context.Context, dev Device) *DevicePlan {
 		o.Progress.report(Event{Kind: DeviceBegins, Phase: Planning, Device: dev.Name})
 		d, err := planOne(ctx, dev, o)

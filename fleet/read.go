@@ -15,6 +15,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks/counters"
+	"github.com/roce-fabric/roce-fabric/validate/checks/identity"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
@@ -125,7 +127,7 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 			}
 		}
 		if r.Counters {
-			out.Gate = validate.GateSwitch(d, h.running)
+			out.Gate = counters.GateSwitch(d, h.running)
 			if out.Sample, err = countPorts(ctx, drv, &out.Gate); err != nil {
 				return err
 			}
@@ -142,7 +144,7 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 // countOnce returns the findings from a single reading of the counters of a switch. If the
 // counters cannot be read, that is a finding too, so that the configuration is still judged.
 func countOnce(ctx context.Context, drv drivers.Driver, d *render.Device, h configuration) []validate.Finding {
-	g := validate.GateSwitch(d, h.running)
+	g := counters.GateSwitch(d, h.running)
 	ports := natural.Keys(g.Ports)
 	var c *drivers.Counters
 	if h.seen != nil {
@@ -158,7 +160,7 @@ func countOnce(ctx context.Context, drv drivers.Driver, d *render.Device, h conf
 	if c == nil {
 		return nil
 	}
-	return validate.Counted(d.Switch, g, gate.Sample{Device: g.Name, Counters: c})
+	return counters.Counted(d.Switch, g, gate.Sample{Device: g.Name, Counters: c})
 }
 
 // withSwitch connects to a switch, waits until it has processed the writes of a run that was cut
@@ -241,11 +243,11 @@ func (r *Reader) readHost(ctx context.Context, h *intent.Host, ends Ends) Readin
 			return err
 		}
 		recorded, run := r.History.unitOf(h.Name)
-		out.Findings = append(validate.HostIdentity(f, h, validate.Evidence{Identity: host.Identity(running), Recorded: recorded, Run: run}),
+		out.Findings = append(identity.CheckHost(f, h, identity.Evidence{Identity: host.Identity(running), Recorded: recorded, Run: run}),
 			validate.Host(f, h, running, desired, ends)...)
 		out.Host = sharedTraits(running, desired)
 		if r.Counters {
-			out.Gate, out.nics = validate.GateHost(f, h), countedBy(running)
+			out.Gate, out.nics = counters.GateHost(f, h), countedBy(running)
 			out.Sample, err = countNICs(ctx, drv, out.nics)
 		}
 		return err

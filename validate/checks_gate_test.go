@@ -9,6 +9,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/checks/counters"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
@@ -76,10 +77,10 @@ func gateFindings(t *testing.T, c *gateCase) []checks.Finding {
 	var devices []gate.Device
 	for _, sw := range f.Switches {
 		d := comp.Device(sw)
-		devices = append(devices, GateSwitch(d, decoded(t, saved(d))))
+		devices = append(devices, counters.GateSwitch(d, decoded(t, saved(d))))
 	}
 	for _, h := range f.Hosts {
-		devices = append(devices, GateHost(f, h))
+		devices = append(devices, counters.GateHost(f, h))
 	}
 	var samples []gate.Sample
 	for _, d := range devices {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	nics "github.com/roce-fabric/roce-fabric/validate/checks/nic"
 )
 
 // notSettings lists checks whose fix is not a NIC setting, with the kind of fix.
@@ -74,7 +75,7 @@ func TestFixesAreAppliedOrNamedManual(t *testing.T) {
 			judge(one, f)
 		}
 	}
-	for _, c := range nicChecks {
+	for _, c := range nics.Checks {
 		if !seen[c.ID] && len(c.FoldedIn) == 0 {
 			t.Errorf("no fix of %s was looked at", c.ID)
 		}

@@ -4,6 +4,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	nics "github.com/roce-fabric/roce-fabric/validate/checks/nic"
 )
 
 // Host compares the NICs of a host with the intended settings, and with the switch ports at the
@@ -12,16 +13,16 @@ import (
 // Settings that could not be read are a separate finding: NIC-10 if lossless RDMA is not proven
 // without them, see [Unproven], otherwise READ with severity info.
 func Host(f *intent.Fabric, h *intent.Host, running, desired *nic.Host, ends func(intent.Endpoint) checks.End) []checks.Finding {
-	return checkHost(f, h, running, desired, ends)
+	return nics.Check(f, h, running, desired, ends)
 }
 
 // Hosts compares the NICs of hosts that work together. Most comparisons are between NICs of the
 // same card and driver, and all only use values that were read from both. managed selects the
 // ports; nil selects all.
 func Hosts(running []*nic.Host, managed func(host, port string) bool) []checks.Finding {
-	return compareHosts(running, managed)
+	return nics.Compare(running, managed)
 }
 
 // Unproven reports whether a finding says that a setting could not be read without which a NIC
 // is not proven to run as intended. An accepted finding does not count.
-func Unproven(f checks.Finding) bool { return f.ID == unproven && f.Suppressed == nil }
+func Unproven(f checks.Finding) bool { return f.ID == nics.Unproven && f.Suppressed == nil }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/validate/checks/identity"
 )
 
 // twoLeaves is a fabric whose leaves have the same two links, on the same ports, to two spines.
@@ -39,24 +40,24 @@ func sees(neighbors ...string) map[string]*drivers.PortState {
 
 func TestMistaken(t *testing.T) {
 	f := compile(t, twoLeaves).Fabric()
-	is := func(hostname, model, serial, mac string) Evidence {
-		return Evidence{Identity: drivers.Identity{Hostname: hostname, Model: model, Unit: drivers.UnitOf(serial, mac)}}
+	is := func(hostname, model, serial, mac string) identity.Evidence {
+		return identity.Evidence{Identity: drivers.Identity{Hostname: hostname, Model: model, Unit: drivers.UnitOf(serial, mac)}}
 	}
-	recorded := func(e Evidence, serial string) Evidence {
+	recorded := func(e identity.Evidence, serial string) identity.Evidence {
 		e.Recorded, e.Run = drivers.UnitOf(serial, ""), "20260101-1"
 		return e
 	}
-	ports := func(e Evidence, neighbors ...string) Evidence {
+	ports := func(e identity.Evidence, neighbors ...string) identity.Evidence {
 		e.Ports = sees(neighbors...)
 		return e
 	}
 	of2 := []string{"Ethernet0 spine1 Ethernet8", "Ethernet8 spine2.example.net Ethernet8"}
 	for _, c := range []struct {
 		name, device string
-		e            Evidence
+		e            identity.Evidence
 		want, where  string // "" for nothing
 	}{
-		{"shows nothing", "leaf1", Evidence{}, "", ""},
+		{"shows nothing", "leaf1", identity.Evidence{}, "", ""},
 		{"is as stated", "leaf1", is("leaf1", "acs-msn4700", "s1", "5254.0000.0001"), "", ""},
 		{"another serial number", "leaf1", is("leaf1", "", "S2", ""), "has the serial number S2, the intent states S1", ":7:"},
 		{"another MAC address", "leaf1", is("leaf1", "", "", "52:54:00:00:00:02"), "has the MAC address 52:54:00:00:00:02", ":7:"},
@@ -89,7 +90,7 @@ func TestMistaken(t *testing.T) {
 		{"ports that nobody knows", "leaf1", ports(is("sonic", "", "", ""), "Ethernet0 spine1 x", "Ethernet8 spine2 y"), "", ""},
 		{"names of nobody", "leaf1", ports(is("sonic", "", "", ""), "Ethernet0 a Ethernet8", "Ethernet8 b Ethernet8"), "", ""},
 	} {
-		what, where := Mistaken(f, c.device, c.e)
+		what, where := identity.Mistaken(f, c.device, c.e)
 		if (what == "") != (c.want == "") || !strings.Contains(what, c.want) || !strings.Contains(where, c.where) {
 			t.Errorf("%s: %q at %s, want %q at %s", c.name, what, where, c.want, c.where)
 		}
@@ -115,7 +116,7 @@ func TestOneDeviceAtTwoAddresses(t *testing.T) {
 		{"two serial numbers, one copied MAC address", drivers.Identity{Unit: drivers.UnitOf("A1", "52:54:00:00:00:01")}, drivers.Identity{Unit: drivers.UnitOf("B1", "52:54:00:00:00:01")}, false},
 		{"nothing shown", drivers.Identity{Hostname: "sonic"}, drivers.Identity{Hostname: "sonic"}, false},
 	} {
-		var seen Answered
+		var seen identity.Answered
 		if what := seen.Add(f, "leaf2", c.a); what != "" {
 			t.Errorf("%s: the first: %s", c.name, what)
 		}

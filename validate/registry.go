@@ -10,17 +10,24 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/checks/buffers"
+	"github.com/roce-fabric/roce-fabric/validate/checks/cabling"
 	"github.com/roce-fabric/roce-fabric/validate/checks/class"
+	"github.com/roce-fabric/roce-fabric/validate/checks/counters"
 	"github.com/roce-fabric/roce-fabric/validate/checks/ecn"
+	"github.com/roce-fabric/roce-fabric/validate/checks/forwarding"
 	"github.com/roce-fabric/roce-fabric/validate/checks/headroom"
+	"github.com/roce-fabric/roce-fabric/validate/checks/identity"
 	"github.com/roce-fabric/roce-fabric/validate/checks/mtu"
+	nics "github.com/roce-fabric/roce-fabric/validate/checks/nic"
+	"github.com/roce-fabric/roce-fabric/validate/checks/operations"
+	"github.com/roce-fabric/roce-fabric/validate/checks/paths"
 	"github.com/roce-fabric/roce-fabric/validate/checks/pfc"
 	"github.com/roce-fabric/roce-fabric/validate/checks/ports"
 )
 
 // registry holds all checks, sorted by ID.
-var registry = assemble(class.Checks, pfc.Checks, buffers.Checks, headroom.Checks, ecn.Checks, mtu.Checks, nicChecks,
-	topologyChecks, forwardingChecks, ports.Checks, cablingChecks, identityChecks, operationChecks, gateChecks)
+var registry = assemble(class.Checks, pfc.Checks, buffers.Checks, headroom.Checks, ecn.Checks, mtu.Checks, nics.Checks,
+	paths.Checks, forwarding.Checks, ports.Checks, cabling.Checks, identity.Checks, operations.Checks, counters.Checks)
 
 func assemble(families ...[]checks.Check) []*checks.Check {
 	var all []*checks.Check

@@ -14,15 +14,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/checks/identity"
 	"github.com/roce-fabric/roce-fabric/validate/checks/pfc"
 	"github.com/roce-fabric/roce-fabric/validate/checks/ports"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
-
-// evidence returns what proves that the switch is the one in the intent.
-func evidence(s *checks.State) Evidence {
-	return Evidence{Identity: s.Identity, Recorded: s.Recorded, Run: s.RecordedBy, Ports: s.Ports}
-}
 
 // Result holds the findings for one switch, and the data for comparing it with others.
 type Result struct {
@@ -32,7 +28,7 @@ type Result struct {
 	identity  drivers.Identity        // as the switch shows it
 	ends      map[string]checks.End   // of ports with a link
 	neighbors map[string]qos.Neighbor // by LLDP, of ports with a link
-	names     *portNames              // of a switch that was read
+	names     *identity.Names         // of a switch that was read
 }
 
 // Switch runs the checks of one switch. cfg is the configuration to check, compiled from the
@@ -49,7 +45,7 @@ func Switch(d *render.Device, cfg *qos.Device, source checks.Source, state *chec
 	}
 	r.ReportLacks(Lookup)
 	if source == checks.Running {
-		out.names = runningNames(d.Switch, cfg, state.Ports)
+		out.names = identity.RunningNames(d.Switch, cfg, state.Ports)
 	}
 	for _, p := range d.Switch.Ports {
 		if p.Link != nil {
@@ -113,7 +109,7 @@ type Run struct {
 	seen      map[string]*seen
 	miscabled map[intent.Endpoint]string // what LLDP shows in place of the link's other end
 	found     checks.Collector
-	answered  Answered
+	answered  identity.Answered
 	others    []checks.Finding // of hosts, and of commands
 	outcomes  checks.Outcomes  // of switches with drift
 	traits    map[traitGroup]map[string]*bearers
@@ -125,10 +121,10 @@ type Run struct {
 // seen is the data of a switch that is kept to compare it with others.
 type seen struct {
 	sw        *intent.Switch
-	taken     bool           // it was added, and not only assumed
-	ends      []*checks.End  // by port; nil for a port without a link
-	neighbors []qos.Neighbor // by port, from LLDP; nil if it shows none
-	names     *portNames     // nil if the switch was not read
+	taken     bool            // it was added, and not only assumed
+	ends      []*checks.End   // by port; nil for a port without a link
+	neighbors []qos.Neighbor  // by port, from LLDP; nil if it shows none
+	names     *identity.Names // nil if the switch was not read
 }
 
 type traitGroup struct {

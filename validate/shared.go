@@ -7,6 +7,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/checks/identity"
 )
 
 // shared deduplicates data that thousands of switches have in common: port names, the drift of
@@ -15,13 +16,13 @@ type shared struct {
 	seed   maphash.Seed
 	ends   map[checks.End]*checks.End
 	texts  map[string]string
-	names  map[string]*portNames
+	names  map[string]*identity.Names
 	lists  map[uint64][]string
 	drifts map[uint64]*checks.Drift
 }
 
 func newShared() shared {
-	return shared{maphash.MakeSeed(), map[checks.End]*checks.End{}, map[string]string{}, map[string]*portNames{}, map[uint64][]string{}, map[uint64]*checks.Drift{}}
+	return shared{maphash.MakeSeed(), map[checks.End]*checks.End{}, map[string]string{}, map[string]*identity.Names{}, map[uint64][]string{}, map[uint64]*checks.Drift{}}
 }
 
 func (s *shared) end(e checks.End) *checks.End {
@@ -44,8 +45,8 @@ func (s *shared) text(t string) string {
 	return one
 }
 
-func (s *shared) portNames(n *portNames) *portNames {
-	return checks.Cached(&s.names, n.key(), func() *portNames { return n })
+func (s *shared) portNames(n *identity.Names) *identity.Names {
+	return checks.Cached(&s.names, n.Key(), func() *identity.Names { return n })
 }
 
 func (s *shared) list(l []string) []string {

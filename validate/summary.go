@@ -10,6 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/checks/identity"
 )
 
 // summaryVersion is the version of the summary format. Every change of the format changes it,
@@ -84,7 +85,7 @@ func (s *Result) Summary() ([]byte, error) {
 		out.Ends[port] = summarize(e)
 	}
 	if n := s.names; n != nil {
-		out.Names = &nameSummary{n.ports, n.aliases, n.all}
+		out.Names = &nameSummary{n.Ports, n.Aliases, n.All}
 	}
 	for i, ch := range s.outcome.Drift.Changes {
 		d := driftSummary{Change: ch, Explained: s.outcome.Reported[i]}
@@ -126,7 +127,7 @@ func ReadSummary(f *intent.Fabric, b []byte) (*Result, error) {
 		if len(n.Aliases) != len(n.Ports) {
 			return nil, fmt.Errorf("the summary of %s has %d ports and %d aliases", in.Switch, len(n.Ports), len(n.Aliases))
 		}
-		s.names = &portNames{os: sw.OS, model: sw.Model.V, ports: n.Ports, aliases: n.Aliases, all: n.All}
+		s.names = &identity.Names{OS: sw.OS, Model: sw.Model.V, Ports: n.Ports, Aliases: n.Aliases, All: n.All}
 	}
 	var changes []qos.Change
 	for _, d := range in.Drift {

@@ -9,6 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/checks/identity"
 )
 
 // TestSummary checks that the findings from summaries are identical to those from the results
@@ -67,14 +68,14 @@ func TestSummaryIsWhole(t *testing.T) {
 	v := reflect.ValueOf(e)
 	for i := range v.NumField() {
 		switch name := v.Type().Field(i).Name; name {
-		case "source", "assumed", "drifted":
+		case "Source", "Assumed", "Drifted":
 		default:
 			if v.Field(i).IsZero() {
 				t.Errorf("End.%s is not in the summary", name)
 			}
 		}
 	}
-	for of, want := range map[reflect.Type]int{reflect.TypeFor[Result](): 14, reflect.TypeFor[checks.Trait](): 8, reflect.TypeFor[portNames](): 7} {
+	for of, want := range map[reflect.Type]int{reflect.TypeFor[Result](): 7, reflect.TypeFor[checks.Outcome](): 8, reflect.TypeFor[checks.Trait](): 8, reflect.TypeFor[identity.Names](): 7} {
 		if n := of.NumField(); n != want {
 			t.Errorf("%v has %d fields: %d are in the summary, or left out on purpose", of, n, want)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/sonic"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/checks/operations"
 )
 
 const base = `apiVersion: roce-fabric/v1
@@ -186,7 +187,7 @@ func TestRunningState(t *testing.T) {
 func TestRefusedIsOneFindingACause(t *testing.T) {
 	c := compile(t, base)
 	sw := c.Fabric().Switch("leaf1")
-	fs := Refused(sw, []render.Refusal{
+	fs := operations.Refused(sw, []render.Refusal{
 		{Place: qos.Place{Port: "Ethernet0", Field: qos.KindWatchdog.Attr()}, Why: "too long"}, {Place: qos.Place{Port: "Ethernet8", Field: qos.KindWatchdog.Attr()}, Why: "too long"},
 		{Place: qos.Place{Field: qos.KindWatchdogPoll.Attr()}, Why: "too slow"}, {Place: qos.Place{Port: "Ethernet0", Field: qos.KindMTU.Attr()}, Why: "too big"},
 	})

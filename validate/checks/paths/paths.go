@@ -1,4 +1,4 @@
-package validate
+package paths
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ const (
 	srcTagger   = "Tagger: Practical PFC Deadlock Prevention in Data Center Networks, CoNEXT 2017"
 )
 
-var topologyChecks = []checks.Check{
+var Checks = []checks.Check{
 	{
 		ID: "ECN-14", Title: "a class has ECN marking on only some hops of its paths",
 		Rules: checks.Always(checks.Warning), Scope: checks.ScopeFabric, Reads: checks.ReadsIntent | checks.ReadsRunning,

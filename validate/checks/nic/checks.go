@@ -1,12 +1,12 @@
-package validate
+package nic
 
 import (
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
-// nicChecks lists the checks that [Host] and [Hosts] make, including checks of other families
+// Checks lists the checks that [validate.Host] and [validate.Hosts] make, including checks of other families
 // that look at a NIC.
-var nicChecks = []checks.Check{
+var Checks = []checks.Check{
 	{
 		ID: "BUF-13", Title: "a NIC's receive buffer does not fit its lossless class",
 		Rules: checks.Always(checks.Warning), Scope: checks.ScopeHost, Reads: checks.ReadsNIC,

@@ -1,4 +1,4 @@
-package validate
+package nic
 
 import (
 	"github.com/roce-fabric/roce-fabric/internal/term"

@@ -1,4 +1,4 @@
-package validate
+package nic
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
-// checkHost makes the checks of one host, as validate.Host says.
-func checkHost(f *intent.Fabric, h *intent.Host, running, desired *nic.Host, ends func(intent.Endpoint) checks.End) []checks.Finding {
+// Check makes the checks of one host, as validate.Host says.
+func Check(f *intent.Fabric, h *intent.Host, running, desired *nic.Host, ends func(intent.Endpoint) checks.End) []checks.Finding {
 	var c checks.Collector
 	v := hostCheck{c: &c, fabric: f, host: h, running: running, desired: desired, ends: ends}
 	byPort := map[string][]nic.Change{}
@@ -110,8 +110,8 @@ func (v *hostCheck) unit(changes []nic.Change) {
 	}
 }
 
-// unproven is the check for settings that must be read to prove lossless RDMA.
-const unproven = "NIC-10"
+// Unproven is the check for settings that must be read to prove lossless RDMA.
+const Unproven = "NIC-10"
 
 // strangers finds RDMA ports in use that the intent does not list.
 func (v *hostCheck) strangers() {

@@ -1,4 +1,4 @@
-package validate
+package operations
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks/ports"
 )
 
-var operationChecks = []checks.Check{
+var Checks = []checks.Check{
 	{
 		ID: "CFG-01", Title: "a policy or profile for RoCE is attached nowhere",
 		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,

@@ -1,4 +1,4 @@
-package validate
+package identity
 
 import (
 	"cmp"
@@ -16,8 +16,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
-// identityChecks are the checks of who answers at an address.
-var identityChecks = []checks.Check{
+// mistakenIdentity reports a switch that is not the one in the intent.
+func mistakenIdentity(r *checks.Switch) {
+	if what, where := Mistaken(r.Device.Fabric, r.Device.Switch.Name, evidence(&r.Seen)); what != "" {
+		r.Found(checks.Finding{Severity: checks.Error, What: what, Where: where}, "")
+	}
+}
+
+// Checks are the checks of who answers at an address.
+var Checks = []checks.Check{
 	{
 		ID: "TOP-11", Title: "the device at an address is not the one that the intent means",
 		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsApplied,
@@ -202,7 +209,7 @@ func (id identity) seesNeighborsOfAnother() (what, where string) {
 
 // mayBe reports whether a neighbour may be the other end of a link.
 func (id identity) mayBe(peer intent.Endpoint, n qos.Neighbor) bool {
-	return peer.Device != "" && strings.EqualFold(peer.Device, n.Device) && (id.f.Switch(peer.Device) == nil || id.portsOf(peer.Device).namesOtherPort(peer.Port, n.Port) == "")
+	return peer.Device != "" && strings.EqualFold(peer.Device, n.Device) && (id.f.Switch(peer.Device) == nil || id.portsOf(peer.Device).NamesOtherPort(peer.Port, n.Port) == "")
 }
 
 // isPort reports whether a name reported by LLDP means a port.
@@ -211,13 +218,13 @@ func (id identity) isPort(e intent.Endpoint, given string) bool {
 }
 
 // portsOf returns the names of a switch's ports, from the intent and the catalogue.
-func (id identity) portsOf(device string) *portNames {
+func (id identity) portsOf(device string) *Names {
 	sw := id.f.Switch(device)
 	all := make(map[string]bool, len(sw.Ports))
 	for _, p := range sw.Ports {
 		all[p.Name] = true
 	}
-	return namesOf(sw, all, nil)
+	return NamesOf(sw, all, nil)
 }
 
 // Answered records the devices that answered so far, to find a device that answers at two
@@ -253,11 +260,16 @@ func (a *Answered) Add(f *intent.Fabric, device string, is drivers.Identity) (wh
 	return what
 }
 
-// HostIdentity reports a host that is not the one in the intent.
-func HostIdentity(f *intent.Fabric, h *intent.Host, e Evidence) []checks.Finding {
+// CheckHost reports a host that is not the one in the intent.
+func CheckHost(f *intent.Fabric, h *intent.Host, e Evidence) []checks.Finding {
 	what, where := Mistaken(f, h.Name, e)
 	if what == "" {
 		return nil
 	}
-	return []checks.Finding{{ID: "TOP-11", Severity: checks.Error, Device: h.Name, What: what, Where: where, Fix: checks.FixIn(identityChecks, "TOP-11")}}
+	return []checks.Finding{{ID: "TOP-11", Severity: checks.Error, Device: h.Name, What: what, Where: where, Fix: checks.FixIn(Checks, "TOP-11")}}
+}
+
+// evidence returns what proves that the switch is the one in the intent.
+func evidence(s *checks.State) Evidence {
+	return Evidence{Identity: s.Identity, Recorded: s.Recorded, Run: s.RecordedBy, Ports: s.Ports}
 }

@@ -1,12 +1,67 @@
-package validate
+package cabling
 
 import (
+	"fmt"
+
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/render/derive"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
-// cablingChecks are the checks of what is connected to a port.
-var cablingChecks = []checks.Check{
+// Compare compares a list of cables, from a topology file or an LLDP dump, with the links of
+// the intent.
+func Compare(f *intent.Fabric, file string, cables []topology.Cable) []checks.Finding {
+	fix := checks.FixIn(Checks, "TOP-07")
+	var out []checks.Finding
+	for _, d := range topology.Compare(f, cables) {
+		s := checks.Warning
+		if d.Kind == topology.Moved {
+			s = checks.Error
+		}
+		where := d.Pos.String()
+		if d.Pos.Line == 0 {
+			where = file
+			if d.Line > 0 {
+				where = fmt.Sprintf("%s:%d", file, d.Line)
+			}
+		}
+		fd := checks.Finding{ID: "TOP-07", Severity: s, Device: d.A.Device, What: term.CleanLine(d.String()), Fix: fix, Where: where}
+		if d.A.Port != "" {
+			fd.Ports, fd.Peers = []string{d.A.Port}, []string{d.B.String()}
+		}
+		out = append(out, fd)
+	}
+	return out
+}
+
+// OtherNIC says with which severity a name reported by a host means another interface than nic;
+// "" if it may mean nic.
+func OtherNIC(h *intent.Host, nic, given string) checks.Severity {
+	if given == nic {
+		return ""
+	}
+	if h.NIC(given) != nil {
+		return checks.Error
+	}
+	for _, n := range h.NICs {
+		if n.RDMA.V == given && given != "" {
+			if n.Name == nic {
+				return ""
+			}
+			return checks.Error
+		}
+	}
+	// Only the host knows which interface a selector chooses.
+	if n := h.NIC(nic); derive.NamesInterface(given) && (n == nil || n.Select.IsDefault()) {
+		return checks.Warning
+	}
+	return ""
+}
+
+// Checks are the checks of what is connected to a port.
+var Checks = []checks.Check{
 	{
 		ID: "TOP-07", Title: "a port is cabled to a different neighbour than the intent says",
 		// Made by Run.cabling and Cabling.
@@ -21,13 +76,6 @@ var cablingChecks = []checks.Check{
 		Fix:   "check the cable, and LLDP at the other end",
 		State: silentNeighbors,
 	},
-}
-
-// mistakenIdentity reports a switch that is not the one in the intent.
-func mistakenIdentity(r *checks.Switch) {
-	if what, where := Mistaken(r.Device.Fabric, r.Device.Switch.Name, evidence(&r.Seen)); what != "" {
-		r.Found(checks.Finding{Severity: checks.Error, What: what, Where: where}, "")
-	}
 }
 
 // silentNeighbors finds ports linked to another switch on which LLDP shows no neighbour. Hosts

@@ -1,20 +1,17 @@
-package validate
+package counters
 
 import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
-	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
-// gateChecks lists the checks between two readings of counters, which package gate makes.
-// [Run.Gate] adds their findings.
-var gateChecks = []checks.Check{
+// Checks lists the checks between two readings of counters, which package gate makes.
+// [validate.Run.Gate] adds their findings.
+var Checks = []checks.Check{
 	{
 		ID: gate.LosslessDrop, Title: "a lossless class lost packets",
 		Rules: []checks.Rule{{Severity: checks.Error, When: "where the class is known"}, {Severity: checks.Warning, When: "where a NIC does not report the priority"}}, Scope: checks.ScopeTime, Reads: checks.ReadsCounters,
@@ -242,72 +239,12 @@ var gateSeverity = map[gate.Verdict]checks.Severity{gate.Fail: checks.Error, gat
 func Counted(sw *intent.Switch, d gate.Device, s gate.Sample) []checks.Finding {
 	var c checks.Collector
 	for _, f := range gate.Before(d, s) {
-		c.Add(findingOf(f, sw.Pos.String()), f.Port)
+		c.Add(FindingOf(f, sw.Pos.String()), f.Port)
 	}
 	return c.List
 }
 
-// findingOf converts a finding of the gate; where is the position of the device in the intent.
-func findingOf(f gate.Finding, where string) checks.Finding {
+// FindingOf converts a finding of the gate; where is the position of the device in the intent.
+func FindingOf(f gate.Finding, where string) checks.Finding {
 	return checks.Finding{ID: f.ID, Severity: gateSeverity[f.Means], Device: f.Device, What: f.What, Fix: f.Fix, Where: where}
-}
-
-// Gate adds the findings of the gate for a window.
-func (r *Run) Gate(res *gate.Result) {
-	var c checks.Collector
-	for _, f := range res.Findings {
-		one := findingOf(f, r.placeOf(f.Device))
-		if f.Means == gate.Inconclusive {
-			one.Unchecked, one.Because = "losses in the window", "not enough was counted"
-		}
-		c.Add(one, f.Port)
-	}
-	check := Lookup("ECN-16")
-	for _, name := range natural.Keys(res.Unmarked) {
-		c.Add(checks.Finding{ID: check.ID, Severity: checks.Info, Device: name, What: "ECN marks are not counted: " + term.CleanLine(res.Unmarked[name]), Fix: check.Fix, Where: r.placeOf(name)}, "")
-	}
-	r.Note(c.List...)
-	r.counted, r.pauses = res.Ports, res.Sources
-}
-
-// Tiers returns the tiers of the switches of a fabric, 0 for those next to hosts.
-func Tiers(f *intent.Fabric) map[string]int {
-	out := map[string]int{}
-	for _, s := range topology.New(f).Switches {
-		out[s.Switch.Name] = s.Tier
-	}
-	return out
-}
-
-// Pauses returns the sources of the pauses in the window that [Run.Gate] added.
-func (r *Run) Pauses() []gate.Source { return r.pauses }
-
-// Counted returns the counts of each port in the window that [Run.Gate] added; nil if there was
-// none.
-func (r *Run) Counted() []gate.PortWindow { return r.counted }
-
-// placeOf returns the position of a device in the intent. Findings on ports use it too, so that
-// equal findings on many ports become one.
-func (r *Run) placeOf(device string) string {
-	if sw := r.fabric.Switch(device); sw != nil {
-		return sw.Pos.String()
-	}
-	if h := r.fabric.Host(device); h != nil {
-		return h.Pos.String()
-	}
-	return ""
-}
-
-// Inconclusive returns the first finding that leaves open whether a window passes and that the
-// intent does not accept; nil if there is none.
-func Inconclusive(fs []checks.Finding) *checks.Finding {
-	for i, f := range fs {
-		switch f.ID {
-		case gate.CounterReset, gate.WindowTooShort, gate.NotCounted, gate.NoTraffic:
-			if f.Suppressed == nil && f.Severity != checks.Info {
-				return &fs[i]
-			}
-		}
-	}
-	return nil
 }

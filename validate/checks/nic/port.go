@@ -1,4 +1,4 @@
-package validate
+package nic
 
 import (
 	"cmp"
@@ -55,7 +55,7 @@ func (p *portCheck) carrier() {
 	if n := p.host.NIC(p.name); n != nil && n.Link != nil {
 		severity = checks.Error
 	}
-	f := checks.Finding{ID: "NIC-11", Severity: severity, Device: p.host.Name, Where: where, What: "the NIC has no carrier", Fix: checks.FixIn(nicChecks, "NIC-11")}
+	f := checks.Finding{ID: "NIC-11", Severity: severity, Device: p.host.Name, Where: where, What: "the NIC has no carrier", Fix: checks.FixIn(Checks, "NIC-11")}
 	switch {
 	case !p.have.Carrier.Set:
 		f.Severity, f.What, f.Fix = checks.Info, "the host does not show whether the NIC has a carrier", "check the interface on the host"
@@ -345,13 +345,13 @@ func (p *portCheck) unknown(changes []nic.Change) {
 			p.unread("READ", checks.Info, p.name, what, "", first)
 		case first.Field == nic.FieldDCB:
 			// No VF or SF shows these settings, even if its port is set correctly.
-			p.unread(unproven, checks.Warning, p.name, "pfc, trust, dscp, ets", "validate the machine that has the physical function, or the DPU itself; if neither is possible, accept this in the intent", first)
+			p.unread(Unproven, checks.Warning, p.name, "pfc, trust, dscp, ets", "validate the machine that has the physical function, or the DPU itself; if neither is possible, accept this in the intent", first)
 		case noDCB && p.have.Driver == nic.DriverIonic:
-			p.unread(unproven, checks.Error, p.name, what, "install AMD's nicctl on the host, and read it as root (--sudo)", first)
+			p.unread(Unproven, checks.Error, p.name, what, "install AMD's nicctl on the host, and read it as root (--sudo)", first)
 		case noDCB && slices.Contains(fields, nic.FieldPFC):
-			p.unread(unproven, checks.Error, p.name, what, "use a driver and a kernel with DCB operations (CONFIG_DCB); if the vendor's own tool sets the NIC, check it with that and accept this in the intent", first)
+			p.unread(Unproven, checks.Error, p.name, what, "use a driver and a kernel with DCB operations (CONFIG_DCB); if the vendor's own tool sets the NIC, check it with that and accept this in the intent", first)
 		default:
-			p.unread(unproven, checks.Error, p.name, what, "read the host as root (--sudo), with the driver and its tools installed", first)
+			p.unread(Unproven, checks.Error, p.name, what, "read the host as root (--sudo), with the driver and its tools installed", first)
 		}
 	}
 }

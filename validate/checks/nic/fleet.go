@@ -1,4 +1,4 @@
-package validate
+package nic
 
 import (
 	"cmp"
@@ -17,8 +17,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
-// compareHosts makes the checks of NICs that work together, as validate.Hosts says.
-func compareHosts(running []*nic.Host, managed func(host, port string) bool) []checks.Finding {
+// Compare makes the checks of NICs that work together, as validate.Hosts says.
+func Compare(running []*nic.Host, managed func(host, port string) bool) []checks.Finding {
 	kinds := map[string][]member{}
 	var all []member
 	for _, h := range running {

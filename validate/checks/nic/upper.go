@@ -1,4 +1,4 @@
-package validate
+package nic
 
 import (
 	"fmt"
@@ -151,7 +151,7 @@ func (v *hostCheck) upper(name string, changes []nic.Change) {
 		layer := fmt.Sprintf(" (layer %s)", ch.Layer)
 		switch {
 		case ch.Kind == nic.KindUnknown && ch.Field == nic.FieldMTU:
-			v.unread(unproven, checks.Error, name, ch.Field, "read the host as root (--sudo)", ch)
+			v.unread(Unproven, checks.Error, name, ch.Field, "read the host as root (--sudo)", ch)
 		case ch.Kind == nic.KindUnknown:
 			v.unread("READ", checks.Info, name, ch.Field, "", ch)
 		case ch.Field == nic.FieldPort:

@@ -1,4 +1,4 @@
-package validate
+package forwarding
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
-// forwardingChecks are the checks of trimming, load balancing and tunnels.
-var forwardingChecks = slices.Concat(steeringChecks, tunnelChecks)
+// Checks are the checks of trimming, load balancing and tunnels.
+var Checks = slices.Concat(steeringChecks, tunnelChecks)
 
 var steeringChecks = []checks.Check{
 	{

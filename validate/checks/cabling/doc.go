@@ -1,0 +1,2 @@
+// Package cabling checks what is connected to a port.
+package cabling

@@ -1,0 +1,2 @@
+// Package forwarding checks packet trimming, load balancing and tunnels.
+package forwarding

@@ -1,0 +1,2 @@
+// Package nic checks the NICs of hosts.
+package nic

@@ -1,0 +1,3 @@
+// Package operations checks whether the configuration is as intended, in force, saved and
+// understood.
+package operations
