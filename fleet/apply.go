@@ -127,7 +127,7 @@ func (o Outcome) done() bool {
 // outcome of each device; it is not an error of Apply if the run stopped at a device. Any
 // other error is not about a device but, for example, about the journal.
 func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions) (_ *Result, err error) {
-	r := newRun(plan.Rollout.Interim.devices(devices), o.RunOptions)
+	r := newRun(devicesOfRun(plan.Rollout.Interim, devices), o.RunOptions)
 	if plan.Rollout.Interim != nil {
 		r.plain = newRun(devices, o.RunOptions).devices
 	}

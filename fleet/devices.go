@@ -94,10 +94,26 @@ func (f *Fabric) host(a *Access, h *intent.Host, desired *nic.Host) Device {
 		Open:    func(context.Context) (drivers.Driver, error) { return a.host(f.Fabric(), h, desired), nil },
 		Desired: func() drivers.Desired { return desired },
 		foresee: func(_ context.Context, _ drivers.Driver, snap *drivers.Snapshot, _ drivers.Desired, _ *drivers.Steps) ([]order.State, []string) {
-			return hostStates(host.StateOf(snap).Running, desired), nil
+			return HostStates(host.StateOf(snap).Running, desired), nil
 		},
-		interim: func(i *Interim) Device { return f.host(a, h, i.ofHost(desired)) },
+		interim: func(i *Interim) Device { return f.host(a, h, i.OfHost(desired)) },
 	}
+}
+
+// devicesOfRun returns the devices with their desired state after an interim run. For a nil Interim
+// it returns them unchanged.
+func devicesOfRun(i *Interim, devices []Device) []Device {
+	if i == nil {
+		return devices
+	}
+	out := slices.Clone(devices)
+	for n, d := range out {
+		if d.interim != nil {
+			out[n] = d.interim(i)
+			out[n].isRight = d.isRight
+		}
+	}
+	return out
 }
 
 // isOpen adds to open a setting that the intent leaves open on a host.
@@ -125,7 +141,7 @@ func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.C
 				if steps.Running == nil {
 					return nil, nil
 				}
-				states := switchStates(steps.Running, desired.(*qos.Device), sw)
+				states := SwitchStates(steps.Running, desired.(*qos.Device), sw)
 				return states, leftWrong(ctx, drv, c.Of(sw, desired.(*qos.Device)), steps)
 			},
 		}
@@ -134,7 +150,7 @@ func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.C
 		}
 		d.interim = func(i *Interim) Device {
 			out := d
-			out.Desired = func() drivers.Desired { return i.ofSwitch(c.Device(sw).Desired) }
+			out.Desired = func() drivers.Desired { return i.OfSwitch(c.Device(sw).Desired) }
 			return out
 		}
 		out = append(out, d)

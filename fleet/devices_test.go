@@ -170,17 +170,3 @@ func TestApplyOfAnotherDevice(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// A plan file may keep code points only in lossless classes of the intent.
-func TestInterimKeepsLosslessClassesAlone(t *testing.T) {
-	f := &intent.Fabric{Settings: &intent.Settings{Classes: []*intent.Class{
-		{Priority: intent.Value[int]{V: 3}, Lossless: intent.Value[bool]{V: true}}, {Priority: intent.Value[int]{V: 4}},
-	}}}
-	for dscp, want := range map[int]map[int8]bool{26: {3: true, 4: false, 0: false}, 64: {3: false}, -1: {3: false}} {
-		for tc, ok := range want {
-			if got := (&Interim{Keeps: map[int]int8{dscp: tc}}).lossless(f); got != ok {
-				t.Errorf("%d in %d: %v", dscp, tc, got)
-			}
-		}
-	}
-}

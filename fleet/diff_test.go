@@ -3,7 +3,6 @@ package fleet
 import (
 	"testing"
 
-	"github.com/roce-fabric/roce-fabric/fleet/order"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
@@ -43,22 +42,5 @@ func TestDeviceDiffers(t *testing.T) {
 		if c.Differs() != c.want {
 			t.Errorf("%+v differs: %t", c.DeviceDiff, !c.want)
 		}
-	}
-}
-
-// A worse intermediate state requires --allow traffic-loss, whatever the impact of the
-// devices. Anything unchecked or unproven keeps a rollout open.
-func TestRolloutImpact(t *testing.T) {
-	var none *Rollout
-	if none.Impact() != qos.ImpactNone || none.Open() {
-		t.Error("no rollout disturbs something")
-	}
-	r := &Rollout{Waves: []Wave{{Impact: qos.ImpactPortFlap}, {}}}
-	if r.Impact() != qos.ImpactNone || r.Open() {
-		t.Errorf("%s, open %t", r.Impact(), r.Open())
-	}
-	r.Waves[1].Worse, r.Unproven = make([]order.Fault, 1), "why"
-	if r.Impact() != qos.ImpactLoss || !r.Open() {
-		t.Errorf("%s, open %t", r.Impact(), r.Open())
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// switchStates returns the settings of a switch that its neighbours depend on, before and
+// SwitchStates returns the settings of a switch that its neighbours depend on, before and
 // after a plan.
-func switchStates(running, desired *qos.Device, sw *intent.Switch) []order.State {
+func SwitchStates(running, desired *qos.Device, sw *intent.Switch) []order.State {
 	before, after := order.State{Ports: map[string]order.Port{}}, order.State{Ports: map[string]order.Port{}}
 	for _, port := range sw.Ports {
 		name := port.Name
@@ -61,9 +61,9 @@ func classes(m *qos.Maps, was *[qos.NumDSCP]int8) *[qos.NumDSCP]int8 {
 	return &out
 }
 
-// hostStates returns the settings of a host that its neighbours depend on, before and after
+// HostStates returns the settings of a host that its neighbours depend on, before and after
 // a plan.
-func hostStates(running, desired *nic.Host) []order.State {
+func HostStates(running, desired *nic.Host) []order.State {
 	before, after := order.State{Ports: map[string]order.Port{}}, order.State{Ports: map[string]order.Port{}}
 	for name, want := range desired.Ports {
 		is := running.Ports[name]

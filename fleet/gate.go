@@ -13,7 +13,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/internal/words"
@@ -21,16 +20,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/checks/counters"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
-)
-
-// GateMode says how thoroughly a wave is checked before it is confirmed.
-type GateMode string
-
-// The modes. In all of them, what each device has applied is compared with the intent.
-const (
-	GateOff   GateMode = "off"
-	GateQuick GateMode = "quick" // links and neighbours are back, and nothing is lost in a short window
-	GateFull  GateMode = "full"  // also compares a window of minutes with one from before the change
 )
 
 // Gate checks the devices of a wave and their neighbours before the wave is confirmed: links
@@ -44,15 +33,6 @@ type Gate struct {
 	// and reverts the wave. If nil, the run always stops.
 	Ask func(ctx context.Context, why string) error
 }
-
-// The windows of the gate. The lengths are estimates; no public source has measured any.
-const (
-	gateBaseline = 5 * time.Minute
-	gateSettle   = time.Minute
-	gateSoak     = 5 * time.Minute
-	gateLongSoak = 15 * time.Minute // if thresholds or headroom change, which show only under load
-	gateQuick    = 20 * time.Second
-)
 
 // gateRun is the state of a gate during a run.
 type gateRun struct {
@@ -70,7 +50,7 @@ type gateRun struct {
 
 // newGated returns the gate of a run; nil if no wave has to pass one.
 func (r *run) newGated(waves []Wave) *gateRun {
-	if r.Gate == nil || r.Gate.Mode == GateOff || !slices.ContainsFunc(waves, Wave.needsGate) {
+	if r.Gate == nil || r.Gate.Mode == GateOff || !slices.ContainsFunc(waves, Wave.NeedsGate) {
 		return nil
 	}
 	g := &gateRun{opts: r.Gate, workers: r.Workers, progress: r.Progress}
@@ -96,42 +76,7 @@ func (g *gateRun) holdTime(w Wave) time.Duration {
 	if g == nil {
 		return 0
 	}
-	return g.scaled(gateSettle+g.soakTime(w)+gateQuick) + time.Duration(4*w.Seconds)*time.Second + 5*time.Minute
-}
-
-func (g *gateRun) soakTime(w Wave) time.Duration { return soakTime(w, g.opts.Mode) }
-
-func soakTime(w Wave, mode GateMode) time.Duration {
-	switch {
-	case mode == GateQuick:
-		return gateQuick
-	case w.Thresholds:
-		return gateLongSoak
-	}
-	return gateSoak
-}
-
-// needsGate reports whether a wave must pass a gate. Every wave that changes a device must: all
-// managed values affect traffic, even those, like ECN, whose write disturbs nothing.
-func (w Wave) needsGate() bool { return w.Kind != "" }
-
-// GateTime returns how long the gate of a wave takes if everything comes back at once.
-func (w Wave) GateTime(mode GateMode) time.Duration {
-	if mode == GateOff || !w.needsGate() {
-		return 0
-	}
-	return gateSettle + soakTime(w, mode)
-}
-
-// GateTime returns how long the gates of a rollout take if everything comes back at once.
-func (r *Rollout) GateTime(mode GateMode) (sum time.Duration) {
-	for _, w := range r.Waves {
-		sum += w.GateTime(mode)
-	}
-	if sum > 0 && mode == GateFull {
-		sum += gateBaseline
-	}
-	return sum
+	return g.scaled(GateSettle+w.SoakTime(g.opts.Mode)+GateShort) + time.Duration(4*w.Seconds)*time.Second + 5*time.Minute
 }
 
 // surroundings returns the given devices and those that they have links to, except neighbours
@@ -252,12 +197,12 @@ func (g *gateRun) baseline(ctx context.Context, waves []Wave) error {
 		all = append(all, w.Devices...)
 	}
 	around := g.surroundings(all...)
-	g.report(fmt.Sprintf("baseline: the counters of %s for %s", words.Count(len(around), "device"), spellDuration(g.scaled(gateBaseline))))
+	g.report(fmt.Sprintf("baseline: the counters of %s for %s", words.Count(len(around), "device"), spellDuration(g.scaled(GateBaseline))))
 	was, err := g.readDevices(ctx, around)
 	if err := cmp.Or(context.Cause(ctx), g.errIfNoneRead(was, err)); err != nil {
 		return err
 	}
-	if err := sleep(ctx, g.scaled(gateBaseline)); err != nil {
+	if err := sleep(ctx, g.scaled(GateBaseline)); err != nil {
 		return err
 	}
 	now, err := g.readDevices(ctx, natural.Keys(was))
@@ -317,7 +262,7 @@ func (g *gateRun) judgeWindow(first, last map[string]gateReading) *gate.Result {
 
 // readBefore reads the links and neighbours that must be back after a wave.
 func (g *gateRun) readBefore(ctx context.Context, w Wave) (map[string]gateReading, error) {
-	if g == nil || !w.needsGate() {
+	if g == nil || !w.NeedsGate() {
 		return nil, nil
 	}
 	was, err := g.readDevices(ctx, g.surroundings(w.Devices...))
@@ -334,7 +279,7 @@ func (g *gateRun) checkWave(ctx context.Context, w Wave, was map[string]gateRead
 	if was == nil {
 		return nil
 	}
-	settle, soak := g.scaled(gateSettle), g.scaled(g.soakTime(w))
+	settle, soak := g.scaled(GateSettle), g.scaled(w.SoakTime(g.opts.Mode))
 	end := time.Now().Add(settle + soak)
 	g.report(fmt.Sprintf("links, neighbours and counters of %s for %s", words.Count(len(was), "device"), spellDuration(settle+soak)))
 	now, err := g.waitForLinks(ctx, was, settle)
@@ -496,12 +441,4 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// changesThresholds reports whether a plan changes settings whose effect shows only under load: ECN,
-// alpha, headroom, or such settings of a NIC.
-func changesThresholds(d *DevicePlan) bool {
-	return slices.ContainsFunc(d.Changes, func(g Group) bool {
-		return !g.Open && (g.Field.Kind.Has(qos.UnderLoad) || g.Field.Kind == qos.KindNIC && nic.ShowsUnderLoad(g.Field.String()))
-	})
 }

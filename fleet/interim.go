@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet/order"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -27,8 +26,8 @@ type Interim struct {
 	Runs int `json:"runs"`
 }
 
-// interim returns what the next run must leave to a later one; nil if one run can do all.
-func (m *RolloutMaker) interim() *Interim {
+// Interim returns what the next run must leave to a later one; nil if one run can do all.
+func (m *Maker) Interim() *Interim {
 	if m.cost == (order.Cost{}) {
 		return nil
 	}
@@ -60,7 +59,7 @@ type leg struct {
 
 // leg evaluates a run from one interim state to another. A nil from is the current state, a
 // nil to the state of the intent.
-func (m *RolloutMaker) leg(from, to *Interim) (out leg) {
+func (m *Maker) leg(from, to *Interim) (out leg) {
 	var devices []*order.Device
 	for _, d := range m.devices {
 		one := *d
@@ -78,7 +77,7 @@ func (m *RolloutMaker) leg(from, to *Interim) (out leg) {
 		out.changes = out.changes || a.Sends != b.Sends || !maps.EqualFunc(a.Ports, b.Ports, func(p, q order.Port) bool { return p.Classes == q.Classes })
 		devices = append(devices, &one)
 	}
-	found, _ := m.findOrder(devices, m.fabric.Rollout.Together)
+	found, _ := m.findOrder(devices, m.Fabric.Rollout.Together)
 	out.cost = found.Cost
 	return out
 }
@@ -103,7 +102,7 @@ func (i *Interim) state(d *order.Device) order.State {
 
 // stillSent returns the code points that hosts send before the rollout, that have one
 // lossless class on all switch ports, and that lose it in the rollout.
-func (m *RolloutMaker) stillSent() map[int]int8 {
+func (m *Maker) stillSent() map[int]int8 {
 	var sent uint64
 	for _, d := range m.devices {
 		if d.Host {
@@ -122,7 +121,7 @@ func (m *RolloutMaker) stillSent() map[int]int8 {
 
 // classOf returns the lossless class that a code point has on all switch ports before the
 // rollout. ok is false if the code point has more than one class, or keeps its class.
-func (m *RolloutMaker) classOf(dscp int) (tc int8, ok bool) {
+func (m *Maker) classOf(dscp int) (tc int8, ok bool) {
 	tc = qos.Unmapped
 	loses := false
 	for _, d := range m.devices {
@@ -154,9 +153,9 @@ func (i *Interim) put(classes *[qos.NumDSCP]int8) {
 	}
 }
 
-// lossless reports whether all code points are kept in lossless classes of the intent. A plan
+// Lossless reports whether all code points are kept in lossless classes of the intent. A plan
 // from a file may claim others.
-func (i *Interim) lossless(f *intent.Fabric) bool {
+func (i *Interim) Lossless(f *intent.Fabric) bool {
 	if i == nil {
 		return true
 	}
@@ -169,24 +168,8 @@ func (i *Interim) lossless(f *intent.Fabric) bool {
 	return true
 }
 
-// devices returns the devices with their desired state after an interim run. For a nil
-// Interim it returns them unchanged.
-func (i *Interim) devices(devices []Device) []Device {
-	if i == nil {
-		return devices
-	}
-	out := slices.Clone(devices)
-	for n, d := range out {
-		if d.interim != nil {
-			out[n] = d.interim(i)
-			out[n].isRight = d.isRight
-		}
-	}
-	return out
-}
-
-// ofSwitch adds the kept code points to the desired state of a switch, in place.
-func (i *Interim) ofSwitch(d *qos.Device) drivers.Desired {
+// OfSwitch adds the kept code points to the desired state of a switch, in place.
+func (i *Interim) OfSwitch(d *qos.Device) *qos.Device {
 	seen := map[*qos.Maps]bool{nil: true}
 	put := func(m *qos.Maps) {
 		if !seen[m] {
@@ -201,9 +184,9 @@ func (i *Interim) ofSwitch(d *qos.Device) drivers.Desired {
 	return d
 }
 
-// ofHost returns the desired state of a host with the kept code points added. Unless i.Moves
+// OfHost returns the desired state of a host with the kept code points added. Unless i.Moves
 // is set, it leaves the code points that the host sends unmanaged.
-func (i *Interim) ofHost(h *nic.Host) *nic.Host {
+func (i *Interim) OfHost(h *nic.Host) *nic.Host {
 	out := *h
 	out.Ports = maps.Clone(h.Ports)
 	for name, p := range out.Ports {

@@ -32,7 +32,7 @@ type entry struct {
 	// that an applied device has passed.
 	Kind string   `json:"kind,omitempty"`
 	Gate GateMode `json:"gate,omitempty"`
-	// Wave is the wave that begins with a "wave", shortened by [Wave.brief].
+	// Wave is the wave that begins with a "wave", shortened by [Wave.Brief].
 	Wave   *Wave          `json:"wave,omitempty"`
 	Undo   *drivers.Token `json:"undo,omitempty"`
 	Ports  []string       `json:"ports,omitempty"` // ports that are about to go "down", or are "up" again

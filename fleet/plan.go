@@ -15,6 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
+	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/checks/identity"
@@ -202,6 +203,29 @@ func (d *DevicePlan) Down() []string {
 		out = append(out, s.Down...)
 	}
 	return slices.Compact(natural.Sorted(out))
+}
+
+// forRollout returns what a rollout needs to know about the plan.
+func (d *DevicePlan) forRollout() Planned {
+	p := Planned{
+		Device: d.Name, OS: d.OS, Host: d.OS == host.OS, Failed: d.Error != nil, Lacking: d.lacking, States: d.states,
+		Unclear: slices.ContainsFunc(d.Unknown, func(u drivers.Unknown) bool { return u.Open }),
+		Changes: len(d.Steps) > 0, Kind: d.kind(), Seconds: d.Seconds, Down: d.Down(), Impact: d.Impact(), Thresholds: changesThresholds(d),
+	}
+	for _, g := range d.Changes {
+		if g.Class != "" && !g.Open {
+			p.Classes = append(p.Classes, g.Class)
+		}
+	}
+	return p
+}
+
+// changesThresholds reports whether a plan changes settings whose effect shows only under load: ECN,
+// alpha, headroom, or such settings of a NIC.
+func changesThresholds(d *DevicePlan) bool {
+	return slices.ContainsFunc(d.Changes, func(g Group) bool {
+		return !g.Open && (g.Field.Kind.Has(qos.UnderLoad) || g.Field.Kind == qos.KindNIC && nic.ShowsUnderLoad(g.Field.String()))
+	})
 }
 
 // Plan plans the devices and emits the plans in their order. It ends at the first error of

@@ -69,7 +69,7 @@ type PlanFile struct {
 	f    *os.File
 	path string
 	// maker made the rollout if this process made the plan; nil for a saved plan.
-	maker    *RolloutMaker
+	maker    *Maker
 	sum, sig string
 	devices  []planSummary
 	size     int64 // total size of the lines before the trailer
@@ -82,7 +82,7 @@ func (p *PlanFile) fresh() bool { return p.maker != nil }
 // devices.
 func (p *PlanFile) digest(lines []byte) string {
 	sum := sha256.New()
-	_ = json.NewEncoder(sum).Encode([]any{p.Fabric, p.Intent, lines, p.Rollout.course()})
+	_ = json.NewEncoder(sum).Encode([]any{p.Fabric, p.Intent, lines, p.Rollout.Course()})
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
@@ -134,7 +134,7 @@ func Prepare(ctx context.Context, devices []Device, o PlanOptions) (*PlanFile, e
 	if err != nil {
 		return nil, err
 	}
-	if i := rollout.interim(); i != nil {
+	if i := rollout.Interim(); i != nil {
 		if err := p.Close(); err != nil {
 			return nil, err
 		}
@@ -143,14 +143,14 @@ func Prepare(ctx context.Context, devices []Device, o PlanOptions) (*PlanFile, e
 	return p, err
 }
 
-func prepare(ctx context.Context, devices []Device, o PlanOptions, i *Interim) (*PlanFile, *RolloutMaker, error) {
-	rollout := NewRollout(o)
+func prepare(ctx context.Context, devices []Device, o PlanOptions, i *Interim) (*PlanFile, *Maker, error) {
+	rollout := o.newMaker()
 	b, err := newPlanFile(PlanHeader{Tool: o.Tool, Fabric: o.Fabric.Name, Intent: o.Fabric.Hash, Created: time.Now().UTC()})
 	if err != nil {
 		return nil, nil, err
 	}
-	err = Plan(ctx, i.devices(devices), o, func(d *DevicePlan) error {
-		rollout.Add(d)
+	err = Plan(ctx, devicesOfRun(i, devices), o, func(d *DevicePlan) error {
+		rollout.Add(d.forRollout())
 		return b.add(d)
 	})
 	var p *PlanFile

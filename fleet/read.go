@@ -58,9 +58,6 @@ type Reading struct {
 	nics *nic.Host
 }
 
-// Unread is the ID of the finding for a device that could not be read.
-const Unread = "READ"
-
 // Unread returns the finding that the device could not be read.
 func (r *Reading) Unread() validate.Finding {
 	return validate.Finding{ID: Unread, Severity: validate.Error, Device: r.Device, What: r.Err.Text, Where: r.Where, Fix: r.Err.Hint}

@@ -11,7 +11,7 @@ type rewaver struct {
 	path string
 	// waves computes the waves with the interim run of the plan, plain without it; both are
 	// nil for a plan that was just made.
-	waves, plain *RolloutMaker
+	waves, plain *Maker
 }
 
 // rewaver returns a rewaver for a plan. It already contains the devices that could not be
@@ -26,7 +26,7 @@ func (r *run) rewaver(plan *PlanFile) (*rewaver, error) {
 		return nil, err
 	}
 	o := PlanOptions{Fabric: r.Fabric, History: past, Workers: r.Writers, Gate: r.gateMode()}
-	w.waves, w.plain = NewRollout(o), NewRollout(o)
+	w.waves, w.plain = o.newMaker(), o.newMaker()
 	for _, p := range plan.devices {
 		if p.err != nil {
 			w.add(checkedDevice{made: &DevicePlan{Name: p.name, Error: p.err}})
@@ -40,11 +40,11 @@ func (w *rewaver) add(c checkedDevice) {
 	if w.waves == nil || c.made == nil {
 		return
 	}
-	w.waves.Add(c.made)
+	w.waves.Add(c.made.forRollout())
 	if c.plain == nil {
 		c.plain = c.made
 	}
-	w.plain.Add(c.plain)
+	w.plain.Add(c.plain.forRollout())
 }
 
 // replaceRollout replaces the rollout of a plan by the one that its devices need now. It returns an
@@ -64,19 +64,19 @@ func (w *rewaver) replaceRollout(plan *PlanFile, judged *Result, allow qos.Impac
 	if plan.fresh() && len(out) == 0 {
 		return nil
 	}
-	maker.leaveOut(out)
+	maker.LeaveOut(out)
 	now := maker.Rollout()
 	now.Interim = plan.Rollout.Interim
 	if !plan.fresh() {
-		w.plain.leaveOut(out)
+		w.plain.LeaveOut(out)
 		w.plain.Rollout()
-		now.Interim = w.plain.interim()
+		now.Interim = w.plain.Interim()
 		was := *plan.Rollout
 		if len(out) > 0 {
 			was = *now
 			was.Interim = plan.Rollout.Interim
 		}
-		if err := was.differs(now); err != nil {
+		if err := compareCourse(&was, now); err != nil {
 			return errorAs("", OpJudge, KindPlan, fmt.Errorf("%s: %w; nothing was written", w.path, err))
 		}
 	}

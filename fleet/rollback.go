@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
-	"github.com/roce-fabric/roce-fabric/fleet/order"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/validate"
@@ -144,83 +143,13 @@ func withReverse(later []qos.Change, g Group, run string) []qos.Change {
 // Rollout returns the waves of the run in reverse order, with the devices that are left to
 // roll back, each with a gate. The intermediate states are the same as in the run.
 func (u *Undo) Rollout(mode GateMode) *Rollout {
-	left := map[string]bool{}
+	var left []string
 	for _, d := range u.Devices {
-		left[d.Name] = true
+		left = append(left, d.Name)
 	}
-	out := &Rollout{Gate: mode}
-	at := make([]int, len(u.waves)) // the new number of each wave, from 1; 0 if no device is left
-	for i, w := range slices.Backward(u.waves) {
-		w.Devices = slices.DeleteFunc(slices.Clone(w.Devices), func(name string) bool { return !left[name] })
-		for _, name := range w.Devices {
-			delete(left, name)
-		}
-		if len(w.Devices) > 0 {
-			slices.Reverse(w.Devices)
-			out.Waves = append(out.Waves, u.reversedWave(w))
-			at[i] = len(out.Waves)
-		}
-	}
-	for _, d := range slices.Backward(u.Devices) {
-		if left[d.Name] { // the run has no waves
-			out.Waves = append(out.Waves, u.reversedWave(Wave{Devices: []string{d.Name}, Kind: "device"}))
-		}
-	}
-	out.reverseFaults(u.waves, at)
-	return out
-}
-
-// reversedWave returns a wave with the impact and the ports of its rollback.
-func (u *Undo) reversedWave(w Wave) Wave {
-	w.Canary, w.Impact, w.Down = false, qos.ImpactNone, 0
-	for _, name := range w.Devices {
-		w.Impact, w.Down = max(w.Impact, u.costs[name].impact), w.Down+u.costs[name].down
-	}
-	return w
-}
-
-// reverseFaults assigns the faults of a run's waves to the waves that reverse them: each fault lasts
-// from the wave where it ended to the wave where it began.
-func (r *Rollout) reverseFaults(was []Wave, at []int) {
-	for i := range r.Waves {
-		r.Waves[i].Worse, r.Waves[i].Gate = nil, r.Waves[i].GateTime(r.Gate).Seconds()
-	}
-	for i, w := range was {
-		for _, f := range w.Worse {
-			// Journals of older versions repeat a fault in each wave in which it exists.
-			kept := slices.DeleteFunc(slices.Clone(at[i:min(max(i+1, f.Until), len(at))]), func(n int) bool { return n == 0 })
-			if len(kept) == 0 {
-				continue
-			}
-			from := slices.Min(kept)
-			f.Until, f.Seconds = slices.Max(kept), r.secondsBetween(from, slices.Max(kept))
-			r.Waves[from-1].Worse = append(r.Waves[from-1].Worse, f)
-		}
-	}
-	r.WorseSeconds = r.Worse(r.Gate).Seconds()
-}
-
-// concatWaves returns the waves of a run followed by those of the run that continued it, with
-// the wave numbers of faults adjusted.
-func concatWaves(older, newer []Wave) []Wave {
-	out := slices.Concat(older, newer)
-	for i := len(older); i < len(out); i++ {
-		out[i].Worse = slices.Clone(out[i].Worse)
-		for j := range out[i].Worse {
-			out[i].Worse[j].Until += len(older)
-		}
-	}
-	return out
-}
-
-// secondsBetween returns how long a state lasts, in seconds, that begins in wave from and ends
-// in wave until, both counted from 1.
-func (r *Rollout) secondsBetween(from, until int) float64 {
-	var stages []order.Stage
-	for _, w := range r.Waves[from-1 : until] {
-		stages = append(stages, order.Stage{Writes: w.Seconds, Gate: w.Gate})
-	}
-	return order.Lasts(stages)
+	return Reverse(u.waves, left, mode, func(device string) (qos.Impact, int) {
+		return u.costs[device].impact, u.costs[device].down
+	})
 }
 
 // FindOptions say which run to roll back.

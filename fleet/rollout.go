@@ -1,19 +1,13 @@
 package fleet
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/roce-fabric/roce-fabric/drivers"
-	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/fleet/order"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -48,8 +42,8 @@ type Wave struct {
 	Proof []order.CheckSummary `json:"proof,omitempty"`
 }
 
-// brief returns the wave without its proof, and with at most 8 ports per fault.
-func (w Wave) brief() *Wave {
+// Brief returns the wave without its proof, and with at most 8 ports per fault.
+func (w Wave) Brief() *Wave {
 	const most = 8
 	w.Proof, w.Worse = nil, slices.Clone(w.Worse)
 	for i, f := range w.Worse {
@@ -115,9 +109,9 @@ func (r *Rollout) Impact() qos.Impact {
 	return qos.ImpactNone
 }
 
-// course returns the parts of a rollout that define what a run does. It drops the durations,
+// Course returns the parts of a rollout that define what a run does. It drops the durations,
 // which depend on the history of the fabric, and the statistics about the search.
-func (r *Rollout) course() Rollout {
+func (r *Rollout) Course() Rollout {
 	out := Rollout{Gate: r.Gate, Windows: r.Windows, Interim: r.Interim, Unproven: r.Unproven, Waves: slices.Clone(r.Waves)}
 	for i := range out.Waves {
 		w := &out.Waves[i]
@@ -127,44 +121,6 @@ func (r *Rollout) course() Rollout {
 		}
 	}
 	return out
-}
-
-// differs returns an error that describes how the course of r differs from that of now, a
-// rollout that was just computed; nil if they are equal.
-func (r *Rollout) differs(now *Rollout) error {
-	have, want := r.course(), now.course()
-	if !equalJSON(have.Interim, want.Interim) {
-		return errors.New("it is a different step of a change in several runs than the devices need now")
-	}
-	for i := range min(len(have.Waves), len(want.Waves)) {
-		switch is, must := have.Waves[i], want.Waves[i]; {
-		case !slices.Equal(is.Devices, must.Devices):
-			return fmt.Errorf("its wave %d changes %s; by the intent it changes %s", i+1, natural.Fold(is.Devices), natural.Fold(must.Devices))
-		case !equalJSON(is, must):
-			return fmt.Errorf("its description of wave %d does not match the devices", i+1)
-		}
-	}
-	if len(have.Waves) != len(want.Waves) {
-		return fmt.Errorf("it has %s, but the devices need %d", words.Count(len(have.Waves), "wave"), len(want.Waves))
-	}
-	if !equalJSON(have, want) {
-		return errors.New("what it lists as not proven or not checked does not match the devices")
-	}
-	return nil
-}
-
-// equalJSON reports whether two values encode to equivalent JSON.
-func equalJSON(a, b any) bool {
-	var said [2]any
-	for i, v := range []any{a, b} {
-		text, err := json.Marshal(v)
-		dec := json.NewDecoder(bytes.NewReader(text))
-		dec.UseNumber()
-		if err != nil || dec.Decode(&said[i]) != nil {
-			return false
-		}
-	}
-	return reflect.DeepEqual(said[0], said[1])
 }
 
 // Worse returns how long, with the given gate, the fabric is in a state that is worse than
@@ -188,17 +144,53 @@ func (r *Rollout) Worse(mode GateMode) (sum time.Duration) {
 // Open reports whether the plan leaves something unchecked or unproven.
 func (r *Rollout) Open() bool { return r != nil && (len(r.Inconclusive) > 0 || r.Unproven != "") }
 
-// RolloutMaker collects the plans of devices and divides the devices into waves.
-type RolloutMaker struct {
-	fabric  *intent.Fabric
-	history *History
-	gate    GateMode
-	writers int
-	took    map[string]float64 // measured seconds, by kind or system
+// Planned is what a [Maker] needs to know about the plan of one device.
+type Planned struct {
+	Device, OS string
+	Host       bool
+	// Failed is set if no plan could be made; all later fields are then ignored.
+	Failed bool
+	// Unclear is set if the device has QoS settings that this tool does not understand.
+	Unclear bool
+	// Lacking holds findings about what no check can judge on the device.
+	Lacking []validate.Finding
+	// States holds the settings that neighbours depend on, before and after; nil if unknown.
+	States []order.State
+	// Changes is set if the plan has steps; all later fields are otherwise ignored.
+	Changes bool
+	// Kind describes what switches have in common that make the same changes in the same way;
+	// "" for a host.
+	Kind string
+	// Seconds is how long the steps usually take; 0 if unknown.
+	Seconds float64
+	Down    []string // the ports that go down
+	Classes []string // the classes that change
+	Impact  qos.Impact
+	// Thresholds is set if settings change whose effect shows only under load.
+	Thresholds bool
+}
+
+// MakerOptions are the options of [NewMaker].
+type MakerOptions struct {
+	Fabric *intent.Fabric
+	// Gate is the gate that each wave must pass; "" is off.
+	Gate GateMode
+	// Writers is how many devices are changed at a time; 0 is one.
+	Writers int
+	// Took holds the measured seconds of a change, by kind or system of the device. They do not
+	// affect the waves.
+	Took map[string]float64
+	// Seen returns what earlier runs show about a kind of switch, or nil; may be nil.
+	Seen func(kind string) *Seen
+}
+
+// Maker collects the plans of devices and divides the devices into waves.
+type Maker struct {
+	MakerOptions
 	pool    order.Pool
 	devices []*order.Device
 	plans   map[string]*wavePlan
-	lists   map[string][]string // lists in plans, shared by once
+	lists   map[string][]string // lists in plans, shared by shareList
 	lacking []validate.Finding  // findings about what cannot be checked
 	kinds   map[string]validate.DeviceKind
 	seen    []Seen
@@ -218,34 +210,45 @@ type wavePlan struct {
 	usual, takes float64
 }
 
-// NewRollout returns an empty RolloutMaker. The history provides the measured times; it does
-// not affect the waves.
-func NewRollout(o PlanOptions) *RolloutMaker {
-	return &RolloutMaker{fabric: o.Fabric, history: o.History, gate: cmp.Or(o.Gate, GateOff), writers: max(1, o.Workers), took: o.History.seconds(o.Fabric), asked: map[string]bool{}, plans: map[string]*wavePlan{}, lists: map[string][]string{}, kinds: map[string]validate.DeviceKind{}}
+// NewMaker returns an empty Maker.
+func NewMaker(o MakerOptions) *Maker {
+	o.Gate, o.Writers = cmp.Or(o.Gate, GateOff), max(1, o.Writers)
+	return &Maker{MakerOptions: o, asked: map[string]bool{}, plans: map[string]*wavePlan{}, lists: map[string][]string{}, kinds: map[string]validate.DeviceKind{}}
 }
 
+// Unread is the ID of the finding for a device that could not be read.
+const Unread = "READ"
+
+// Estimated seconds that a change of a device takes, used until a run has measured it. A
+// SONiC switch restarts its ports one group after another; other systems commit at once.
+const (
+	usuallyHost   = 30
+	usuallySwitch = 60
+)
+
 // Add adds the plan of a device.
-func (m *RolloutMaker) Add(d *DevicePlan) {
-	m.kinds[d.Name] = validate.HostDevice
-	if m.fabric.Switch(d.Name) != nil {
-		m.kinds[d.Name] = validate.SwitchDevice
+func (m *Maker) Add(p Planned) {
+	sw := m.Fabric.Switch(p.Device)
+	m.kinds[p.Device] = validate.HostDevice
+	if sw != nil {
+		m.kinds[p.Device] = validate.SwitchDevice
 	}
-	m.lacking = append(m.lacking, d.lacking...)
+	m.lacking = append(m.lacking, p.Lacking...)
 	unseen := func(what, because string) {
-		m.lacking = append(m.lacking, validate.Finding{ID: Unread, Severity: validate.Info, Device: d.Name, Unchecked: what, Because: because})
+		m.lacking = append(m.lacking, validate.Finding{ID: Unread, Severity: validate.Info, Device: p.Device, Unchecked: what, Because: because})
 	}
-	if d.Error != nil {
+	if p.Failed {
 		unseen("intermediate states", "no plan could be made")
 		return
 	}
-	if slices.ContainsFunc(d.Unknown, func(u drivers.Unknown) bool { return u.Open }) {
+	if p.Unclear {
 		unseen("some QoS settings", "this tool does not understand them")
 	}
-	if d.states == nil {
+	if p.States == nil {
 		unseen("intermediate states", "its settings could not be read")
 	}
-	dev := &order.Device{Name: d.Name, Host: d.OS == host.OS, Kind: "host", Rank: 100, States: d.states}
-	if sw := m.fabric.Switch(d.Name); sw != nil {
+	dev := &order.Device{Name: p.Device, Host: p.Host, Kind: "host", Rank: 100, States: p.States}
+	if sw != nil {
 		dev.Kind, dev.Rank = sw.Role, rank(sw)
 	}
 	if len(dev.States) == 0 {
@@ -254,44 +257,41 @@ func (m *RolloutMaker) Add(d *DevicePlan) {
 	for i, s := range dev.States {
 		dev.States[i] = m.pool.State(s)
 	}
-	if len(d.Steps) == 0 {
+	m.devices = append(m.devices, dev)
+	if !p.Changes {
 		dev.States = dev.States[:1]
-	} else {
-		if kind := d.kind(); !m.asked[kind] {
-			m.asked[kind] = true
-			if s := m.history.seen(kind); s != nil {
-				m.seen = append(m.seen, *s)
-			}
-		}
-		var classes []string
-		for _, g := range d.Changes {
-			if g.Class != "" && !g.Open {
-				classes = append(classes, g.Class)
-			}
-		}
-		usual := cmp.Or(d.Seconds, usually[d.OS], usuallySwitch)
-		m.plans[d.Name] = &wavePlan{
-			down: m.shareList(d.Down()), classes: m.shareList(slices.Compact(slices.Sorted(slices.Values(classes)))), impact: d.Impact(), thresholds: changesThresholds(d),
-			usual: usual, takes: cmp.Or(m.took[d.kind()], d.Seconds, m.took[d.OS], usual),
+		return
+	}
+	if !m.asked[p.Kind] && m.Seen != nil {
+		m.asked[p.Kind] = true
+		if s := m.Seen(p.Kind); s != nil {
+			m.seen = append(m.seen, *s)
 		}
 	}
-	m.devices = append(m.devices, dev)
+	usual := cmp.Or(p.Seconds, usuallySwitch)
+	if p.Host {
+		usual = cmp.Or(p.Seconds, usuallyHost)
+	}
+	m.plans[p.Device] = &wavePlan{
+		down: m.shareList(p.Down), classes: m.shareList(slices.Compact(slices.Sorted(slices.Values(p.Classes)))), impact: p.Impact, thresholds: p.Thresholds,
+		usual: usual, takes: cmp.Or(m.Took[p.Kind], p.Seconds, m.Took[p.OS], usual),
+	}
 }
 
-// leaveOut removes devices that will not be changed after all.
-func (m *RolloutMaker) leaveOut(names []string) {
+// LeaveOut removes devices that will not be changed after all.
+func (m *Maker) LeaveOut(names []string) {
 	m.devices = slices.DeleteFunc(m.devices, func(d *order.Device) bool { return slices.Contains(names, d.Name) })
 }
 
 // planOf returns the plan of a device. It returns an assumed plan for a device that only an
 // interim run changes, because that has no plan yet.
-func (m *RolloutMaker) planOf(name string) *wavePlan {
+func (m *Maker) planOf(name string) *wavePlan {
 	return cmp.Or(m.plans[name], &wavePlan{impact: qos.ImpactLoss, usual: usuallySwitch})
 }
 
 // shareList returns a shared copy of equal lists, to save memory: most devices of a fabric are
 // alike.
-func (m *RolloutMaker) shareList(list []string) []string {
+func (m *Maker) shareList(list []string) []string {
 	key := strings.Join(list, "\x00")
 	if one, ok := m.lists[key]; ok {
 		return one
@@ -313,7 +313,7 @@ func rank(sw *intent.Switch) int {
 
 // stageOf returns a wave as a stage for comparing orders: with the estimated times of the
 // devices and the full gate.
-func (m *RolloutMaker) stageOf(names []string) order.Stage {
+func (m *Maker) stageOf(names []string) order.Stage {
 	out := order.Stage{Devices: names}
 	w := Wave{Kind: "wave"}
 	for _, name := range names {
@@ -326,14 +326,14 @@ func (m *RolloutMaker) stageOf(names []string) order.Stage {
 }
 
 // findOrder finds the best order of devices, cut into waves.
-func (m *RolloutMaker) findOrder(devices []*order.Device, together bool) (*order.Order, *waver) {
+func (m *Maker) findOrder(devices []*order.Device, together bool) (*order.Order, *waver) {
 	w := m.waver(devices, together)
-	return order.Find(devices, m.fabric.Links, w.cut), w
+	return order.Find(devices, m.Fabric.Links, w.cut), w
 }
 
 // Rollout divides the added devices into waves.
-func (m *RolloutMaker) Rollout() *Rollout {
-	asked := m.fabric.Rollout.Together
+func (m *Maker) Rollout() *Rollout {
+	asked := m.Fabric.Rollout.Together
 	found, w := m.findOrder(m.devices, asked)
 	m.cost = found.Cost
 	out, proof := m.rollout(found, w)
@@ -346,18 +346,18 @@ func (m *RolloutMaker) Rollout() *Rollout {
 	if proof.Unproven == "" && m.swapsTrust() {
 		proof.Unproven = "ports change the field that selects the class; which class packets get until both ends have changed is not known"
 	}
-	open := validate.Opened(validate.Accept(m.fabric, m.lacking, time.Now()), m.kinds)
+	open := validate.Opened(validate.Accept(m.Fabric, m.lacking, time.Now()), m.kinds)
 	if proof.Unclassed > 0 {
 		open = append(open, validate.Open{What: fmt.Sprintf("CLS-02 on %d of %s", proof.Unclassed, words.Count(proof.Links, "link")), Why: "the class of a DSCP is not known there", Checks: []string{"CLS-02"}})
 	}
-	out.Links, out.OfAll, out.States = proof.Links, len(m.fabric.Links), proof.States
+	out.Links, out.OfAll, out.States = proof.Links, len(m.Fabric.Links), proof.States
 	out.Unproven, out.Inconclusive, out.Seen = proof.Unproven, open, m.seen
 	return out
 }
 
 // rollout describes the waves of an order, with the expected times of the run.
-func (m *RolloutMaker) rollout(found *order.Order, w *waver) (*Rollout, order.Proof) {
-	out := &Rollout{Waves: make([]Wave, len(found.Stages)), Gate: m.gate, Windows: windowsOf(m.fabric)}
+func (m *Maker) rollout(found *order.Order, w *waver) (*Rollout, order.Proof) {
+	out := &Rollout{Waves: make([]Wave, len(found.Stages)), Gate: m.Gate, Windows: Windows(m.Fabric)}
 	kinds := map[string]string{}
 	for _, d := range m.devices {
 		kinds[d.Name] = d.Kind
@@ -367,11 +367,11 @@ func (m *RolloutMaker) rollout(found *order.Order, w *waver) (*Rollout, order.Pr
 		wave := &out.Waves[i]
 		wave.Devices = stages[i].Devices
 		m.describeWave(wave, kinds)
-		wave.Gate = wave.GateTime(m.gate).Seconds()
+		wave.Gate = wave.GateTime(m.Gate).Seconds()
 		stages[i].Writes, stages[i].Gate = wave.Seconds, wave.Gate
 	}
 	w.canaries(out.Waves)
-	proof := order.Prove(m.devices, m.fabric.Links, stages)
+	proof := order.Prove(m.devices, m.Fabric.Links, stages)
 	out.WorseSeconds = proof.Cost.Seconds
 	for i := range out.Waves {
 		out.Waves[i].Worse, out.Waves[i].Proof = proof.Worse[i], proof.Looked[i]
@@ -381,7 +381,7 @@ func (m *RolloutMaker) rollout(found *order.Order, w *waver) (*Rollout, order.Pr
 
 // swapsTrust reports whether on some port DSCPs select the class only before the rollout, or
 // only after it.
-func (m *RolloutMaker) swapsTrust() bool {
+func (m *Maker) swapsTrust() bool {
 	for _, d := range m.devices {
 		was, will := d.States[0], d.States[len(d.States)-1]
 		for name, p := range was.Ports {
@@ -394,14 +394,14 @@ func (m *RolloutMaker) swapsTrust() bool {
 }
 
 // neighbours returns the switches that each device has links to.
-func (m *RolloutMaker) neighbours() map[string][]string {
+func (m *Maker) neighbours() map[string][]string {
 	if m.near != nil {
 		return m.near
 	}
 	out := map[string][]string{}
-	for _, l := range m.fabric.Links {
+	for _, l := range m.Fabric.Links {
 		for _, e := range [][2]intent.Endpoint{{l.A, l.B}, {l.B, l.A}} {
-			if m.fabric.Switch(e[1].Device) != nil {
+			if m.Fabric.Switch(e[1].Device) != nil {
 				out[e[0].Device] = append(out[e[0].Device], e[1].Device)
 			}
 		}
@@ -414,10 +414,10 @@ func (m *RolloutMaker) neighbours() map[string][]string {
 }
 
 // describeWave fills in what happens in a wave.
-func (m *RolloutMaker) describeWave(w *Wave, kindOf map[string]string) {
+func (m *Maker) describeWave(w *Wave, kindOf map[string]string) {
 	cut := map[string]bool{}
 	var classes, kinds []string
-	busy := make([]float64, min(m.writers, len(w.Devices)))
+	busy := make([]float64, min(m.Writers, len(w.Devices)))
 	for _, name := range w.Devices {
 		p := m.plans[name]
 		w.Down += len(p.down)
@@ -426,7 +426,7 @@ func (m *RolloutMaker) describeWave(w *Wave, kindOf map[string]string) {
 		busy[first] += p.takes
 		w.Seconds = max(w.Seconds, busy[first])
 		classes, kinds = append(classes, p.classes...), append(kinds, kindOf[name])
-		if sw := m.fabric.Switch(name); sw != nil {
+		if sw := m.Fabric.Switch(name); sw != nil {
 			for _, name := range p.down {
 				if port := sw.Port(name); port != nil && port.Link != nil && !port.Uplink() {
 					peer, _ := port.Peer()

@@ -9,11 +9,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 )
 
-// Estimated seconds that a change of a device takes, used until a run has measured it. A
-// SONiC switch restarts its ports one group after another; other systems commit at once.
-var usually = map[string]float64{host.OS: 30}
-
-const usuallySwitch = 60
+// newMaker returns a maker of rollouts with the measured times of the history.
+func (o PlanOptions) newMaker() *Maker {
+	return NewMaker(MakerOptions{Fabric: o.Fabric, Gate: o.Gate, Writers: o.Workers, Took: o.History.seconds(o.Fabric), Seen: o.History.seen})
+}
 
 // seen summarizes the newest run that changed devices of a kind; nil if none did.
 func (h *History) seen(kind string) *Seen {

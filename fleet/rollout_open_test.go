@@ -3,7 +3,6 @@ package fleet
 import (
 	"testing"
 
-	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
@@ -11,14 +10,14 @@ import (
 // A rollout lists what no check could judge on its devices, with the number of devices.
 func TestRolloutSaysWhatIsOpen(t *testing.T) {
 	f := clos(t, 2, 1, 1, "")
-	m := NewRollout(PlanOptions{Fabric: f})
+	m := NewMaker(MakerOptions{Fabric: f})
 	for _, sw := range f.Switches {
 		d := changes(f, sw.Name, 8, 8)
 		if sw.Name == "leaf1" {
-			d.lacking = []validate.Finding{{ID: "CAT-01", Severity: validate.Info, Device: "leaf1", Unchecked: "headroom", Because: "the model is unknown"}}
+			d.Lacking = []validate.Finding{{ID: "CAT-01", Severity: validate.Info, Device: "leaf1", Unchecked: "headroom", Because: "the model is unknown"}}
 		}
 		if sw.Name == "leaf2" {
-			d.Unknown = []drivers.Unknown{{Where: "line 1", Why: "odd", Open: true}}
+			d.Unclear = true
 		}
 		m.Add(d)
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/fleet/order"
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -52,11 +51,11 @@ hosts:
 
 // changes returns the plan of a device that changes PFC of all its ports from was to will. down
 // lists ports that go down.
-func changes(f *intent.Fabric, name string, was, will qos.PrioritySet, down ...string) *DevicePlan {
-	d := &DevicePlan{Name: name, OS: "sonic", Steps: []drivers.Step{{Via: "gnmi", Down: down}}}
+func changes(f *intent.Fabric, name string, was, will qos.PrioritySet, down ...string) Planned {
+	p := Planned{Device: name, OS: "sonic", Changes: true, Down: down}
 	before, after := order.State{Ports: map[string]order.Port{}}, order.State{Ports: map[string]order.Port{}}
 	if h := f.Host(name); h != nil {
-		d.OS = host.OS
+		p.OS, p.Host = host.OS, true
 		for _, n := range h.NICs {
 			before.Ports[n.Name], after.Ports[n.Name] = order.Port{PFC: was}, order.Port{PFC: will}
 		}
@@ -65,8 +64,8 @@ func changes(f *intent.Fabric, name string, was, will qos.PrioritySet, down ...s
 			before.Ports[p.Name], after.Ports[p.Name] = order.Port{PFC: was}, order.Port{PFC: will}
 		}
 	}
-	d.states = []order.State{before, after}
-	return d
+	p.States = []order.State{before, after}
+	return p
 }
 
 // Whatever devices change, each of them is in exactly one wave, and each wave obeys the limits
@@ -77,14 +76,14 @@ func TestWaves(t *testing.T) {
 		leaves, spines, hosts := 2+r.IntN(7), 2+r.IntN(5), 1+r.IntN(6)
 		share := []string{"25%", "1", "50%", "100%", "3"}[r.IntN(5)]
 		f := clos(t, leaves, spines, hosts, "rollout: {groups: [\"leaf[1-2]\"], maxUnavailable: "+share+"}\n")
-		m := NewRollout(PlanOptions{Fabric: f})
+		m := NewMaker(MakerOptions{Fabric: f})
 		want := map[string]bool{}
 		kinds := map[string]int{}
 		for _, l := range [][]string{names(f.Switches, func(s *intent.Switch) string { return s.Name }), names(f.Hosts, func(h *intent.Host) string { return h.Name })} {
 			for _, name := range l {
 				if r.IntN(4) == 0 {
 					d := changes(f, name, 8, 8)
-					d.Steps = nil
+					d.Changes = false
 					m.Add(d)
 					continue
 				}
@@ -159,8 +158,8 @@ func allOfKind(in map[string]bool, kind string, n int) bool {
 }
 
 // rolledOut returns the rollout of a change of PFC on all switches and hosts.
-func rolledOut(f *intent.Fabric, h *History, was, will qos.PrioritySet, down ...string) *Rollout {
-	m := NewRollout(PlanOptions{Fabric: f, History: h, Gate: GateFull, Workers: 8})
+func rolledOut(f *intent.Fabric, was, will qos.PrioritySet, down ...string) *Rollout {
+	m := NewMaker(MakerOptions{Fabric: f, Gate: GateFull, Writers: 8})
 	for _, sw := range f.Switches {
 		m.Add(lossy(changes(f, sw.Name, was, will, down...)))
 	}
@@ -170,10 +169,10 @@ func rolledOut(f *intent.Fabric, h *History, was, will qos.PrioritySet, down ...
 	return m.Rollout()
 }
 
-// lossy adds a change with the impact traffic-loss to a plan.
-func lossy(d *DevicePlan) *DevicePlan {
-	d.Changes = []Group{{Change: qos.Change{Field: qos.KindPFC.Attr(), Impact: qos.ImpactLoss}}}
-	return d
+// lossy sets the impact traffic-loss of a plan.
+func lossy(p Planned) Planned {
+	p.Impact = qos.ImpactLoss
+	return p
 }
 
 func devicesOf(r *Rollout) (out [][]string) {
@@ -189,7 +188,7 @@ func TestStatedSettingsWin(t *testing.T) {
 	for name, c := range map[string]struct{ was, will qos.PrioritySet }{"first apply": {0, 8}, "priority moves": {8, 16}, "class goes": {8, 0}} {
 		for _, together := range []bool{false, true} {
 			rollout := func(settings string) *Rollout {
-				return rolledOut(clos(t, 4, 2, 2, fmt.Sprintf("rollout: {together: %v, %s}\n", together, settings)), nil, c.was, c.will)
+				return rolledOut(clos(t, 4, 2, 2, fmt.Sprintf("rollout: {together: %v, %s}\n", together, settings)), c.was, c.will)
 			}
 			if got := devicesOf(rollout("canary: [spine2]")); !slices.Equal(got[0], []string{"spine2"}) {
 				t.Errorf("%s, together %v: the canary is spine2, the waves are %v", name, together, got)
@@ -218,7 +217,7 @@ func TestStatedSettingsWin(t *testing.T) {
 func TestFirstApplyHasCanaries(t *testing.T) {
 	for name, switches := range map[string]int{"few switches": 4, "many switches": 80} {
 		f := clos(t, switches, 2, 2, "")
-		got := rolledOut(f, nil, 0, 8)
+		got := rolledOut(f, 0, 8)
 		if got.Impact() != qos.ImpactNone || got.WorseSeconds != 0 || got.Together != nil {
 			t.Errorf("%s: %v s worse, together %+v", name, got.WorseSeconds, got.Together)
 		}
@@ -239,16 +238,16 @@ func TestFirstApplyHasCanaries(t *testing.T) {
 // If an intermediate state is worse, the plan says how much shorter it would be with all devices
 // changed in parallel. It does so if the intent asks for it, unless ports go down.
 func TestTogether(t *testing.T) {
-	apart := rolledOut(clos(t, 2, 2, 1, ""), nil, 8, 16)
+	apart := rolledOut(clos(t, 2, 2, 1, ""), 8, 16)
 	f := clos(t, 2, 2, 1, "rollout: {together: true}\n")
-	together := rolledOut(f, nil, 8, 16)
+	together := rolledOut(f, 8, 16)
 	if len(apart.Waves) != 5 || apart.Impact() != qos.ImpactLoss || apart.Together == nil || apart.Together.Waves != 1 || apart.Together.Saves != apart.WorseSeconds-together.WorseSeconds {
 		t.Errorf("%d waves, impact %s, %v s worse, together: %+v", len(apart.Waves), apart.Impact(), apart.WorseSeconds, apart.Together)
 	}
 	if len(together.Waves) != 1 || together.Impact() != qos.ImpactLoss || together.WorseSeconds != 60 || together.Together != nil {
 		t.Errorf("together: %d waves, impact %s, %v s worse: %+v", len(together.Waves), together.Impact(), together.WorseSeconds, together.Together)
 	}
-	if got := rolledOut(f, nil, 8, 16, "Ethernet0"); len(got.Waves) < 4 {
+	if got := rolledOut(f, 8, 16, "Ethernet0"); len(got.Waves) < 4 {
 		t.Errorf("ports go down in waves %v", devicesOf(got))
 	}
 }
@@ -257,7 +256,7 @@ func TestTogether(t *testing.T) {
 // gates in between. WorseSeconds is how long any link is worse.
 func TestDurationsIncludeGates(t *testing.T) {
 	fabric := clos(t, 2, 1, 1, "rollout: {maxUnavailable: 1}\n")
-	got := rolledOut(fabric, nil, 8, 16)
+	got := rolledOut(fabric, 8, 16)
 	const gate = 60 + 300  // settle and soak
 	at := map[string]int{} // wave of each device
 	total := -float64(gate)
@@ -301,7 +300,7 @@ func TestDurationsIncludeGates(t *testing.T) {
 func TestWaveWithMoreDevicesThanWorkers(t *testing.T) {
 	f := clos(t, 9, 1, 1, "rollout: {maxUnavailable: 8}\n")
 	for workers, want := range map[int]float64{1: 480, 3: 180, 8: 60, 100: 60} {
-		m := NewRollout(PlanOptions{Fabric: f, Workers: workers})
+		m := NewMaker(MakerOptions{Fabric: f, Writers: workers})
 		for l := range 9 {
 			m.Add(changes(f, fmt.Sprint("leaf", l+1), 8, 8))
 		}
@@ -321,13 +320,13 @@ func TestWavesOfMTU(t *testing.T) {
 		{map[string]int{"leaf": 9100, "spine": 9100, "host": 1500}, map[string]int{"leaf": 9216, "spine": 9216, "host": 9200}, "host"},
 		{map[string]int{"leaf": 9216, "spine": 9216, "host": 9200}, map[string]int{"leaf": 1600, "spine": 1600, "host": 1500}, "spine"},
 	} {
-		m := NewRollout(PlanOptions{Fabric: f})
+		m := NewMaker(MakerOptions{Fabric: f})
 		for _, name := range []string{"leaf1", "leaf2", "spine1", "spine2", "gpu1", "gpu2"} {
 			d := changes(f, name, 8, 8)
 			for i, mtu := range []int{c.was[kindOf(f, name)], c.will[kindOf(f, name)]} {
-				for port, p := range d.states[i].Ports {
+				for port, p := range d.States[i].Ports {
 					p.MTU = mtu
-					d.states[i].Ports[port] = p
+					d.States[i].Ports[port] = p
 				}
 			}
 			m.Add(d)
@@ -350,11 +349,9 @@ func TestRollbackReversesIntermediateStates(t *testing.T) {
 	wave := func(name string, worse ...order.Fault) Wave {
 		return Wave{Devices: []string{name}, Kind: "leaf", Impact: qos.ImpactLoss, Seconds: 10, Worse: worse}
 	}
-	u := &Undo{Past: &Past{}, waves: concatWaves([]Wave{wave("a", order.Fault{Check: "PFC-01", Until: 3}), wave("b")}, []Wave{wave("c", order.Fault{Check: "CLS-02", Until: 2}), wave("d")})}
-	for _, name := range []string{"a", "b", "c"} { // d was reverted
-		u.Devices = append(u.Devices, PastDevice{Name: name})
-	}
-	got := u.Rollout(GateQuick)
+	waves := Concat([]Wave{wave("a", order.Fault{Check: "PFC-01", Until: 3}), wave("b")}, []Wave{wave("c", order.Fault{Check: "CLS-02", Until: 2}), wave("d")})
+	// d was reverted.
+	got := Reverse(waves, []string{"a", "b", "c"}, GateQuick, func(string) (qos.Impact, int) { return qos.ImpactNone, 0 })
 	if d := devicesOf(got); !slices.EqualFunc(d, [][]string{{"c"}, {"b"}, {"a"}}, slices.Equal) {
 		t.Fatalf("waves %v", d)
 	}
@@ -372,8 +369,39 @@ func TestRollbackReversesIntermediateStates(t *testing.T) {
 
 // The waves of a run and of the run that continued it are numbered consecutively.
 func TestFollowingWavesContinueTheNumbering(t *testing.T) {
-	got := concatWaves([]Wave{{}, {}}, []Wave{{Worse: []order.Fault{{Check: "PFC-01", Until: 2}}}, {}})
+	got := Concat([]Wave{{}, {}}, []Wave{{Worse: []order.Fault{{Check: "PFC-01", Until: 2}}}, {}})
 	if len(got) != 4 || got[2].Worse[0].Until != 4 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A worse intermediate state requires --allow traffic-loss, whatever the impact of the
+// devices. Anything unchecked or unproven keeps a rollout open.
+func TestRolloutImpact(t *testing.T) {
+	var none *Rollout
+	if none.Impact() != qos.ImpactNone || none.Open() {
+		t.Error("no rollout disturbs something")
+	}
+	r := &Rollout{Waves: []Wave{{Impact: qos.ImpactPortFlap}, {}}}
+	if r.Impact() != qos.ImpactNone || r.Open() {
+		t.Errorf("%s, open %t", r.Impact(), r.Open())
+	}
+	r.Waves[1].Worse, r.Unproven = make([]order.Fault, 1), "why"
+	if r.Impact() != qos.ImpactLoss || !r.Open() {
+		t.Errorf("%s, open %t", r.Impact(), r.Open())
+	}
+}
+
+// A plan file may keep code points only in lossless classes of the intent.
+func TestInterimKeepsLosslessClassesAlone(t *testing.T) {
+	f := &intent.Fabric{Settings: &intent.Settings{Classes: []*intent.Class{
+		{Priority: intent.Value[int]{V: 3}, Lossless: intent.Value[bool]{V: true}}, {Priority: intent.Value[int]{V: 4}},
+	}}}
+	for dscp, want := range map[int]map[int8]bool{26: {3: true, 4: false, 0: false}, 64: {3: false}, -1: {3: false}} {
+		for tc, ok := range want {
+			if got := (&Interim{Keeps: map[int]int8{dscp: tc}}).Lossless(f); got != ok {
+				t.Errorf("%d in %d: %v", dscp, tc, got)
+			}
+		}
 	}
 }

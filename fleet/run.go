@@ -124,7 +124,7 @@ func (r *run) runWaves(ctx context.Context, waves []Wave, do func(ctx context.Co
 		}
 		if e.stopped.Err() == nil && w.Kind != "" {
 			r.Progress.report(Event{Kind: WaveBegins, Phase: Writing, Devices: len(w.Devices), Text: natural.Fold(w.Devices), I: i - 1, N: len(waves) - 1})
-			if err := r.journal.Write(entry{Event: "wave", Wave: w.brief()}); err != nil {
+			if err := r.journal.Write(entry{Event: "wave", Wave: w.Brief()}); err != nil {
 				e.stop(err)
 			}
 		}

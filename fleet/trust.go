@@ -8,17 +8,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
 // trust returns an error, with the position in the file, unless all devices of a plan belong
 // to the run. A plan that was read from a file may contain anything, so it must also be one
 // that this tool could have made from the intent.
 func (r *run) trust(ctx context.Context, plan *PlanFile) error {
-	if !plan.Rollout.Interim.lossless(r.Fabric) {
+	if !plan.Rollout.Interim.Lossless(r.Fabric) {
 		return NewError("", OpJudge, fmt.Errorf("%s keeps code points in a class that is not lossless in the intent; nothing was written", plan.path))
 	}
 	if mode := r.gateMode(); plan.Rollout.Gate != mode {
@@ -26,7 +29,7 @@ func (r *run) trust(ctx context.Context, plan *PlanFile) error {
 		e.Hint = "plan and apply with the same --gate"
 		return e
 	}
-	if !slices.Equal(plan.Rollout.Windows, windowsOf(r.Fabric)) {
+	if !slices.Equal(plan.Rollout.Windows, Windows(r.Fabric)) {
 		return errorAs("", OpJudge, KindPlan, fmt.Errorf("%s and the intent have different maintenance windows; nothing was written", plan.path))
 	}
 	seen := map[string]bool{}
@@ -164,3 +167,41 @@ func checkUndo(drv drivers.Driver, d PastDevice, token *drivers.Token, managed f
 
 // place returns where a journal holds the undo record of a device, as PATH:LINE.
 func (p *Past) place(d PastDevice) string { return fmt.Sprintf("%s:%d", p.store.Place(p.id), d.line) }
+
+// compareCourse returns an error that describes how the course of a saved rollout differs from that
+// of now, a rollout that was just computed; nil if they are equal.
+func compareCourse(saved, now *Rollout) error {
+	have, want := saved.Course(), now.Course()
+	if !equalJSON(have.Interim, want.Interim) {
+		return errors.New("it is a different step of a change in several runs than the devices need now")
+	}
+	for i := range min(len(have.Waves), len(want.Waves)) {
+		switch is, must := have.Waves[i], want.Waves[i]; {
+		case !slices.Equal(is.Devices, must.Devices):
+			return fmt.Errorf("its wave %d changes %s; by the intent it changes %s", i+1, natural.Fold(is.Devices), natural.Fold(must.Devices))
+		case !equalJSON(is, must):
+			return fmt.Errorf("its description of wave %d does not match the devices", i+1)
+		}
+	}
+	if len(have.Waves) != len(want.Waves) {
+		return fmt.Errorf("it has %s, but the devices need %d", words.Count(len(have.Waves), "wave"), len(want.Waves))
+	}
+	if !equalJSON(have, want) {
+		return errors.New("what it lists as not proven or not checked does not match the devices")
+	}
+	return nil
+}
+
+// equalJSON reports whether two values encode to equivalent JSON.
+func equalJSON(a, b any) bool {
+	var said [2]any
+	for i, v := range []any{a, b} {
+		text, err := json.Marshal(v)
+		dec := json.NewDecoder(bytes.NewReader(text))
+		dec.UseNumber()
+		if err != nil || dec.Decode(&said[i]) != nil {
+			return false
+		}
+	}
+	return reflect.DeepEqual(said[0], said[1])
+}

@@ -14,31 +14,31 @@ const maxWave = 64
 // waver cuts devices into waves. It does not use the history, so the same devices always get
 // the same waves.
 type waver struct {
-	m *RolloutMaker
+	m *Maker
 	// together exempts devices that take no port down from all limits that the intent does
 	// not state.
 	together bool
 	kinds    map[string]int      // number of changing devices of each kind
 	stated   map[string]bool     // canaries that the intent names
 	alone    map[string][]string // canaries that the intent does not name, with the devices that follow
-	near     map[string][]string // neighbours of each device, see RolloutMaker.neighbours
+	near     map[string][]string // neighbours of each device, see Maker.neighbours
 	groups   map[string][]int    // rollout groups of each device
 }
 
 // waver returns a waver for the devices that change. It sets First for the canaries of the
 // intent among them, and Joins for devices that may change together with other kinds.
-func (m *RolloutMaker) waver(devices []*order.Device, together bool) *waver {
+func (m *Maker) waver(devices []*order.Device, together bool) *waver {
 	w := &waver{m: m, together: together, kinds: map[string]int{}, stated: map[string]bool{}, alone: map[string][]string{}, near: m.neighbours(), groups: map[string][]int{}}
 	for _, d := range devices {
 		if d.Joins, d.First = together && len(m.planOf(d.Name).down) == 0, false; len(d.States) == 1 {
 			continue
 		}
 		w.kinds[d.Kind]++
-		if d.First = slices.Contains(m.fabric.Rollout.Canary, d.Name); d.First {
+		if d.First = slices.Contains(m.Fabric.Rollout.Canary, d.Name); d.First {
 			w.stated[d.Name] = true
 		}
 	}
-	for i, g := range m.fabric.Rollout.Groups {
+	for i, g := range m.Fabric.Rollout.Groups {
 		for _, name := range g {
 			w.groups[name] = append(w.groups[name], i)
 		}
@@ -115,7 +115,7 @@ type room struct {
 }
 
 func (w *waver) kind(name string) string {
-	if sw := w.m.fabric.Switch(name); sw != nil {
+	if sw := w.m.Fabric.Switch(name); sw != nil {
 		return sw.Role
 	}
 	return "host"
@@ -127,7 +127,7 @@ func (w *waver) kind(name string) string {
 // the second limit, and from the third unless the intent states it.
 func (w *waver) fits(r *room, name string) bool {
 	k := w.kind(name)
-	limit := w.m.fabric.Rollout.MaxUnavailable
+	limit := w.m.Fabric.Rollout.MaxUnavailable
 	free := w.together && len(w.m.planOf(name).down) == 0
 	if len(r.names) >= maxWave || slices.ContainsFunc(w.groups[name], func(g int) bool { return r.groups[g] }) {
 		return false
@@ -135,7 +135,7 @@ func (w *waver) fits(r *room, name string) bool {
 	if r.kinds[k] >= limit.V.Of(w.kinds[k]) && !(free && limit.IsDefault()) {
 		return false
 	}
-	if free || w.m.fabric.Switch(name) == nil {
+	if free || w.m.Fabric.Switch(name) == nil {
 		return true
 	}
 	for _, other := range w.attached(name) {
@@ -149,7 +149,7 @@ func (w *waver) fits(r *room, name string) bool {
 // attached returns the devices that have links to a switch.
 func (w *waver) attached(name string) []string {
 	var out []string
-	for _, p := range w.m.fabric.Switch(name).Ports {
+	for _, p := range w.m.Fabric.Switch(name).Ports {
 		if peer, ok := p.Peer(); ok {
 			out = append(out, peer.Device)
 		}
@@ -163,7 +163,7 @@ func (w *waver) put(r *room, name string) {
 	for _, g := range w.groups[name] {
 		r.groups[g] = true
 	}
-	if w.m.fabric.Switch(name) != nil {
+	if w.m.Fabric.Switch(name) != nil {
 		for _, other := range w.attached(name) {
 			r.near[other]++
 		}

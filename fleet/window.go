@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 )
 
@@ -17,47 +16,14 @@ func InWindow(f *intent.Fabric, now time.Time) error {
 // windowError returns an error if no maintenance window is open now. format has two verbs:
 // the position of the windows in the intent, and when the next one opens.
 func windowError(f *intent.Fabric, now time.Time, format string) error {
-	ws := f.Rollout.Windows
-	if ws.Open(now) {
+	if f.Rollout.Windows.Open(now) {
 		return nil
 	}
-	next := ""
-	if at := ws.Opens(now); !at.IsZero() {
-		next = "; the next one opens " + moment(at, now)
+	next := NextWindow(f, now)
+	if next != "" {
+		next = "; the next one opens " + next
 	}
-	return errorAs("", OpJudge, KindWindow, fmt.Errorf(format, ws[0].Pos, next))
-}
-
-// windowsOf returns the maintenance windows of an intent as text.
-func windowsOf(f *intent.Fabric) (out []string) {
-	for _, w := range f.Rollout.Windows {
-		out = append(out, w.String())
-	}
-	return out
-}
-
-// WindowNow describes whether a maintenance window of the intent is open and until when,
-// or when the next one opens. It returns "" for an intent without windows.
-func WindowNow(f *intent.Fabric, now time.Time) string {
-	ws := f.Rollout.Windows
-	closes, opens := ws.Closes(now), ws.Opens(now)
-	switch {
-	case len(ws) == 0:
-		return ""
-	case !ws.Open(now) && opens.IsZero():
-		return "closed"
-	case !ws.Open(now):
-		return "closed, opens " + moment(opens, now)
-	case closes.IsZero():
-		return "open"
-	}
-	return "open until " + moment(closes, now)
-}
-
-// moment formats a time with its zone and how far away it is.
-func moment(at, now time.Time) string {
-	away := max(at.Sub(now).Round(time.Minute), time.Minute)
-	return fmt.Sprintf("%s (in %s)", at.Format("Mon 2006-01-02 15:04 MST"), drivers.Spell(away))
+	return errorAs("", OpJudge, KindWindow, fmt.Errorf(format, f.Rollout.Windows[0].Pos, next))
 }
 
 // inWindow calls InWindow, unless the run may write at any time.
