@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -22,9 +23,60 @@ func TestAPI(t *testing.T) {
 	generated(t, "go-api.md", "package fleet", api(t))
 }
 
+// api lists the functions and types of package fleet. A type that is an alias is described as in
+// the package that defines it.
 func api(t *testing.T) string {
 	t.Helper()
-	names, err := filepath.Glob("../fleet/*.go")
+	p := packageDoc(t, "fleet")
+	if len(p.Types) < 10 {
+		t.Fatalf("%d types of package fleet", len(p.Types))
+	}
+	var b strings.Builder
+	b.WriteString("\n### Functions\n\n| function | |\n|---|---|\n")
+	funcs := p.Funcs
+	for _, typ := range p.Types {
+		funcs = append(funcs, typ.Funcs...)
+	}
+	for _, f := range funcs {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", f.Name, synopsis(p, f.Doc))
+	}
+	b.WriteString("\n### Types\n\n| type | | methods |\n|---|---|---|\n")
+	for _, typ := range p.Types {
+		of, name := p, typ.Name
+		if at, ok := aliasOf(typ); ok {
+			of, name = packageDoc(t, "fleet/"+at.X.(*ast.Ident).Name), at.Sel.Name
+			i := slices.IndexFunc(of.Types, func(d *doc.Type) bool { return d.Name == name })
+			if i < 0 {
+				t.Fatalf("fleet.%s: no type %s in %s", typ.Name, name, of.ImportPath)
+			}
+			typ = of.Types[i]
+		}
+		var methods []string
+		for _, m := range typ.Methods {
+			methods = append(methods, "`"+m.Name+"`")
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, synopsis(of, typ.Doc), strings.Join(methods, ", "))
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// synopsis returns the first sentence of a comment for a cell of a table.
+func synopsis(p *doc.Package, text string) string {
+	return cell(strings.Join(strings.Fields(p.Synopsis(text)), " "))
+}
+
+// aliasOf returns the type of another package that a type is an alias of.
+func aliasOf(typ *doc.Type) (*ast.SelectorExpr, bool) {
+	spec := typ.Decl.Specs[0].(*ast.TypeSpec)
+	at, ok := spec.Type.(*ast.SelectorExpr)
+	return at, ok && spec.Assign.IsValid()
+}
+
+// packageDoc returns the documentation of a package of this module.
+func packageDoc(t *testing.T, path string) *doc.Package {
+	t.Helper()
+	names, err := filepath.Glob("../" + path + "/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,30 +92,9 @@ func api(t *testing.T) string {
 		}
 		files = append(files, f)
 	}
-	p, err := doc.NewFromFiles(set, files, "github.com/roce-fabric/roce-fabric/fleet")
-	if err != nil || len(p.Types) < 10 {
-		t.Fatalf("%d types of package fleet, %v", len(p.Types), err)
+	p, err := doc.NewFromFiles(set, files, "github.com/roce-fabric/roce-fabric/"+path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	first := func(text string) string {
-		return cell(strings.Join(strings.Fields(p.Synopsis(text)), " "))
-	}
-	var b strings.Builder
-	b.WriteString("\n### Functions\n\n| function | |\n|---|---|\n")
-	funcs := p.Funcs
-	for _, typ := range p.Types {
-		funcs = append(funcs, typ.Funcs...)
-	}
-	for _, f := range funcs {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", f.Name, first(f.Doc))
-	}
-	b.WriteString("\n### Types\n\n| type | | methods |\n|---|---|---|\n")
-	for _, typ := range p.Types {
-		var methods []string
-		for _, m := range typ.Methods {
-			methods = append(methods, "`"+m.Name+"`")
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", typ.Name, first(typ.Doc), strings.Join(methods, ", "))
-	}
-	b.WriteString("\n")
-	return b.String()
+	return p
 }

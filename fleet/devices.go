@@ -12,6 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/fleet/order"
+	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/fence"
@@ -94,7 +95,7 @@ func (f *Fabric) host(a *Access, h *intent.Host, desired *nic.Host) Device {
 		Open:    func(context.Context) (drivers.Driver, error) { return a.host(f.Fabric(), h, desired), nil },
 		Desired: func() drivers.Desired { return desired },
 		foresee: func(_ context.Context, _ drivers.Driver, snap *drivers.Snapshot, _ drivers.Desired, _ *drivers.Steps) ([]order.State, []string) {
-			return HostStates(host.StateOf(snap).Running, desired), nil
+			return rollout.HostStates(host.StateOf(snap).Running, desired), nil
 		},
 		interim: func(i *Interim) Device { return f.host(a, h, i.OfHost(desired)) },
 	}
@@ -141,7 +142,7 @@ func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.C
 				if steps.Running == nil {
 					return nil, nil
 				}
-				states := SwitchStates(steps.Running, desired.(*qos.Device), sw)
+				states := rollout.SwitchStates(steps.Running, desired.(*qos.Device), sw)
 				return states, leftWrong(ctx, drv, c.Of(sw, desired.(*qos.Device)), steps)
 			},
 		}

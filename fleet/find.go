@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
@@ -227,7 +228,7 @@ func (u *Undo) addOlderRun(p *Past, left []PastDevice) bool {
 		d.included = u.half[d.Name] || d.halfDone()
 		u.Devices[i].before = append(u.Devices[i].before, d)
 	}
-	u.Devices, u.waves = slices.Concat(older, u.Devices), Concat(p.waves, u.waves)
+	u.Devices, u.waves = slices.Concat(older, u.Devices), rollout.Concat(p.waves, u.waves)
 	u.next, u.by = p.continues, p
 	return u.next != ""
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
@@ -76,7 +77,7 @@ func (g *gateRun) holdTime(w Wave) time.Duration {
 	if g == nil {
 		return 0
 	}
-	return g.scaled(GateSettle+w.SoakTime(g.opts.Mode)+GateShort) + time.Duration(4*w.Seconds)*time.Second + 5*time.Minute
+	return g.scaled(rollout.GateSettle+w.SoakTime(g.opts.Mode)+rollout.GateShort) + time.Duration(4*w.Seconds)*time.Second + 5*time.Minute
 }
 
 // surroundings returns the given devices and those that they have links to, except neighbours
@@ -197,12 +198,12 @@ func (g *gateRun) baseline(ctx context.Context, waves []Wave) error {
 		all = append(all, w.Devices...)
 	}
 	around := g.surroundings(all...)
-	g.report(fmt.Sprintf("baseline: the counters of %s for %s", words.Count(len(around), "device"), spellDuration(g.scaled(GateBaseline))))
+	g.report(fmt.Sprintf("baseline: the counters of %s for %s", words.Count(len(around), "device"), spellDuration(g.scaled(rollout.GateBaseline))))
 	was, err := g.readDevices(ctx, around)
 	if err := cmp.Or(context.Cause(ctx), g.errIfNoneRead(was, err)); err != nil {
 		return err
 	}
-	if err := sleep(ctx, g.scaled(GateBaseline)); err != nil {
+	if err := sleep(ctx, g.scaled(rollout.GateBaseline)); err != nil {
 		return err
 	}
 	now, err := g.readDevices(ctx, natural.Keys(was))
@@ -279,7 +280,7 @@ func (g *gateRun) checkWave(ctx context.Context, w Wave, was map[string]gateRead
 	if was == nil {
 		return nil
 	}
-	settle, soak := g.scaled(GateSettle), g.scaled(w.SoakTime(g.opts.Mode))
+	settle, soak := g.scaled(rollout.GateSettle), g.scaled(w.SoakTime(g.opts.Mode))
 	end := time.Now().Add(settle + soak)
 	g.report(fmt.Sprintf("links, neighbours and counters of %s for %s", words.Count(len(was), "device"), spellDuration(settle+soak)))
 	now, err := g.waitForLinks(ctx, was, settle)

@@ -11,6 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/fleet/order"
+	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -206,8 +207,8 @@ func (d *DevicePlan) Down() []string {
 }
 
 // forRollout returns what a rollout needs to know about the plan.
-func (d *DevicePlan) forRollout() Planned {
-	p := Planned{
+func (d *DevicePlan) forRollout() rollout.Planned {
+	p := rollout.Planned{
 		Device: d.Name, OS: d.OS, Host: d.OS == host.OS, Failed: d.Error != nil, Lacking: d.lacking, States: d.states,
 		Unclear: slices.ContainsFunc(d.Unknown, func(u drivers.Unknown) bool { return u.Open }),
 		Changes: len(d.Steps) > 0, Kind: d.kind(), Seconds: d.Seconds, Down: d.Down(), Impact: d.Impact(), Thresholds: changesThresholds(d),

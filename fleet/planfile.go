@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/fleet/keys"
+	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 )
@@ -69,7 +70,7 @@ type PlanFile struct {
 	f    *os.File
 	path string
 	// maker made the rollout if this process made the plan; nil for a saved plan.
-	maker    *Maker
+	maker    *rollout.Maker
 	sum, sig string
 	devices  []planSummary
 	size     int64 // total size of the lines before the trailer
@@ -143,7 +144,7 @@ func Prepare(ctx context.Context, devices []Device, o PlanOptions) (*PlanFile, e
 	return p, err
 }
 
-func prepare(ctx context.Context, devices []Device, o PlanOptions, i *Interim) (*PlanFile, *Maker, error) {
+func prepare(ctx context.Context, devices []Device, o PlanOptions, i *Interim) (*PlanFile, *rollout.Maker, error) {
 	rollout := o.newMaker()
 	b, err := newPlanFile(PlanHeader{Tool: o.Tool, Fabric: o.Fabric.Name, Intent: o.Fabric.Hash, Created: time.Now().UTC()})
 	if err != nil {

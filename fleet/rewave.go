@@ -3,6 +3,7 @@ package fleet
 import (
 	"fmt"
 
+	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
@@ -11,7 +12,7 @@ type rewaver struct {
 	path string
 	// waves computes the waves with the interim run of the plan, plain without it; both are
 	// nil for a plan that was just made.
-	waves, plain *Maker
+	waves, plain *rollout.Maker
 }
 
 // rewaver returns a rewaver for a plan. It already contains the devices that could not be

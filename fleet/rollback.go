@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/validate"
@@ -147,7 +148,7 @@ func (u *Undo) Rollout(mode GateMode) *Rollout {
 	for _, d := range u.Devices {
 		left = append(left, d.Name)
 	}
-	return Reverse(u.waves, left, mode, func(device string) (qos.Impact, int) {
+	return rollout.Reverse(u.waves, left, mode, func(device string) (qos.Impact, int) {
 		return u.costs[device].impact, u.costs[device].down
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
@@ -29,7 +30,7 @@ func (r *run) trust(ctx context.Context, plan *PlanFile) error {
 		e.Hint = "plan and apply with the same --gate"
 		return e
 	}
-	if !slices.Equal(plan.Rollout.Windows, Windows(r.Fabric)) {
+	if !slices.Equal(plan.Rollout.Windows, rollout.Windows(r.Fabric)) {
 		return errorAs("", OpJudge, KindPlan, fmt.Errorf("%s and the intent have different maintenance windows; nothing was written", plan.path))
 	}
 	seen := map[string]bool{}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/intent"
 )
 
@@ -19,7 +20,7 @@ func windowError(f *intent.Fabric, now time.Time, format string) error {
 	if f.Rollout.Windows.Open(now) {
 		return nil
 	}
-	next := NextWindow(f, now)
+	next := rollout.NextWindow(f, now)
 	if next != "" {
 		next = "; the next one opens " + next
 	}

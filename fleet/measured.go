@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/intent"
 )
 
 // newMaker returns a maker of rollouts with the measured times of the history.
-func (o PlanOptions) newMaker() *Maker {
-	return NewMaker(MakerOptions{Fabric: o.Fabric, Gate: o.Gate, Writers: o.Workers, Took: o.History.seconds(o.Fabric), Seen: o.History.seen})
+func (o PlanOptions) newMaker() *rollout.Maker {
+	return rollout.NewMaker(rollout.MakerOptions{Fabric: o.Fabric, Gate: o.Gate, Writers: o.Workers, Took: o.History.seconds(o.Fabric), Seen: o.History.seen})
 }
 
 // seen summarizes the newest run that changed devices of a kind; nil if none did.

@@ -1,4 +1,7 @@
-package fleet
+// Package rollout divides the devices that change into waves and describes what holds between them: the
+// order, the waves, what is worse in between, interim runs, maintenance windows, the times of the
+// gate, and the reverse of a rollout. All functions are pure: they do no I/O and do not wait.
+package rollout
 
 import (
 	"cmp"
