@@ -225,14 +225,14 @@ func (a *accountant) line(s *section, queue string, l *Line) {
 		h, ok = match(l.Text, inEthernetDefaults)
 	}
 	switch {
-	case !ok || h.about == nil:
+	case !ok || h.Other:
 		// The line is about another protocol or policy-based forwarding.
 		a.say(l, where, render.Represented, "", "")
 		return
-	case s.at == inInterface && !isEthernet(s.port()) && a.alike[s.name] == nil && h.key != "":
+	case s.at == inInterface && !isEthernet(s.port()) && a.alike[s.name] == nil:
 		a.say(l, where, render.Represented, "", "").Ports = []string{s.port()}
 		return
-	case h.unset || h.text == h.about.usual || strings.HasPrefix(h.text, "no ") && h.set == nil:
+	case h.Negated || h.Text == h.First().Absent || h.No && h.set == nil:
 		a.say(l, where, render.Default, "", "")
 		return
 	}
@@ -240,7 +240,7 @@ func (a *accountant) line(s *section, queue string, l *Line) {
 		a.say(l, where, render.Inert, by, "")
 		return
 	}
-	if why := inertKeys[h.key]; why != "" || strings.HasSuffix(h.key, " name") {
+	if why := inertKeys[h.Key]; why != "" {
 		a.say(l, where, render.Inert, why, "")
 		return
 	}
@@ -249,15 +249,15 @@ func (a *accountant) line(s *section, queue string, l *Line) {
 
 // inertKeys lists keys whose lines have no effect on packets, with the reason.
 var inertKeys = map[string]string{
-	"random-detect ecn count": "it counts marked packets and does nothing to them",
-	"qos $1 $2 name":          "it names a queue or a class and does nothing to packets",
+	keyCount: "it counts marked packets and does nothing to them",
+	keyName:  "it names a queue or a class and does nothing to packets",
 }
 
 // later names the later line that overrides l; "" if l is in force.
 func (a *accountant) later(s *section, queue string, l *Line, h hit) string {
 	ids := []int{0}
-	if h.list {
-		ids = h.entries()
+	if h.List() {
+		ids = h.Entries()
 	}
 	by := ""
 	for _, id := range ids {
@@ -293,14 +293,14 @@ func (a *accountant) effect(s *section, queue string, l *Line, h hit, where stri
 	out := a.say(l, where, render.Represented, "", "")
 	for _, c := range changes {
 		out.Attrs = append(out.Attrs, c.Field)
-		if h.list {
-			out.Keys = h.entries()
+		if h.List() {
+			out.Keys = h.Entries()
 		}
 	}
-	if !h.list {
+	if !h.List() {
 		a.addChangesWithout(out, l, concerned, &without)
 	}
-	if pause := h.key == keySend || h.key == keyReceive; pause && strings.HasSuffix(h.text, " on") {
+	if pause := h.Key == keySend || h.Key == keyReceive; pause && strings.HasSuffix(h.Text, " on") {
 		// Either of the two lines is enough for link pause.
 		out.Attrs, out.Ports = []qos.Attr{qos.KindLinkPause.Attr()}, nil
 		for _, g := range concerned {
@@ -309,7 +309,7 @@ func (a *accountant) effect(s *section, queue string, l *Line, h hit, where stri
 	}
 	if len(out.Attrs) == 0 {
 		out.Fate, out.Why, out.Check = a.idle(s, queue, h, concerned)
-	} else if h.key == keyAllOff {
+	} else if h.Key == keyAllOff {
 		out.Check = "PFC-07"
 	} else if out.Attrs[0].Kind == qos.KindLinkPause && slices.ContainsFunc(out.Ports, func(p string) bool { return a.whole.Ports[p].PFC.V != 0 }) {
 		out.Check = "PFC-05"

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/render/forms"
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
@@ -55,12 +56,12 @@ func known(s lines.Setting) (port string, ok bool) {
 		return port, ok || unset == "no " // "no " alone: the key is unset by negating the present line
 	}
 	h, ok := match(s.Line, at)
-	if !ok || h.about == nil || h.text != s.Line {
+	if !ok || h.Other || h.Text != s.Line {
 		return "", false
 	}
 	id := 0
-	if h.list {
-		ids := h.entries()
+	if h.List() {
+		ids := h.Entries()
 		if len(ids) != 1 {
 			return "", false
 		}
@@ -71,7 +72,7 @@ func known(s lines.Setting) (port string, ok bool) {
 
 // others reports whether a setting may belong to a profile with another name.
 func others(s lines.Setting) bool {
-	return s.Key != "" && plain(s.Section) && printable(strings.TrimPrefix(s.Section, sectionProfile)) && (s.Block != "" || writes(inInterface, s.Key))
+	return s.Key != "" && plain(s.Section) && forms.IsWord(strings.TrimPrefix(s.Section, sectionProfile)) && (s.Block != "" || writes(inInterface, s.Key))
 }
 
 // plain reports whether a text is safe to type and has single spaces.

@@ -8,10 +8,11 @@
 package eos
 
 import (
-	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/roce-fabric/roce-fabric/render/forms"
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
@@ -28,166 +29,103 @@ type (
 // configuration: NUL bytes, lines over 64 KB, more than 16 levels. Time and memory are linear in
 // the size of the text.
 func Parse(text []byte) (*Config, error) {
-	p := parser{cfg: Lines.New()}
-	if err := lines.Each(text, p.line); err != nil {
+	c := Lines.New()
+	if err := layout.Parse(c, text); err != nil {
 		return nil, err
 	}
-	expandHeaders(p.cfg)
-	return p.cfg, nil
+	c.Whole = false // EOS ends its output with "end"
+	expandHeaders(c)
+	return c, nil
 }
 
-// frame is a line that other lines may stand below.
-type frame struct {
-	line          *Line
-	indent, depth int
-	// indented is set if a line below it is indented, left after an "exit". A line without
-	// indentation then belongs to it only if it can belong nowhere else.
-	indented, left bool
-}
-
-type parser struct {
-	cfg   *Config
-	stack []*frame
-	// raw is the line whose text block is being read; nil outside a text block.
-	raw *Line
-	// section is the last interface or profile, queue the last queue; they take lines without
-	// indentation. closed is set once a "!", or a prompt outside the section, has been read.
-	section, queue *frame
-	closed         bool
-}
-
-func (p *parser) line(s string, no int) error {
-	if p.raw != nil {
-		p.raw.Sub = append(p.raw.Sub, &Line{Text: s, No: no})
-		if strings.TrimSpace(s) == "EOF" {
-			p.raw = nil
-		}
-		return nil
-	}
-	t, indent := strings.TrimSpace(s), lines.Width(s)
-	if t == "" {
-		return nil
-	}
-	if t == "!" {
-		p.closed = true
-		return nil
-	}
-	if t[0] == '!' {
-		p.comment(&Line{Text: t, No: no}, indent)
-		return nil
-	}
-	for len(p.stack) > 0 && p.stack[len(p.stack)-1].indent >= indent {
-		p.stack = p.stack[:len(p.stack)-1]
-	}
-	if len(p.stack) == 0 {
-		typed := false
-		for mode, rest, ok := lines.CutPrompt(t); ok; mode, rest, ok = lines.CutPrompt(t) {
-			t, typed = rest, true
-			p.closed = p.closed || !below(mode)
-			if mode == "" {
-				t = "" // a show command
-			}
-		}
-		if typed && (t == "" || t == "!" || t == "end") {
-			p.closed = true
+var layout = &forms.Layout{
+	Top:       inGlobal,
+	Opens:     blockOf,
+	Takes:     takes,
+	Inside:    below,
+	Separator: "!",
+	Ends:      true,
+	Raw: func(line string) func(string) bool {
+		if !isRaw(line) {
 			return nil
 		}
-	}
-	return p.add(&Line{Text: t, No: no}, indent)
+		return func(s string) bool { return strings.TrimSpace(s) == "EOF" }
+	},
 }
 
-// comment adds a comment at the level of its indentation; comments end no block.
-func (p *parser) comment(l *Line, indent int) {
-	for _, f := range slices.Backward(p.stack) {
-		if f.indent < indent {
-			f.line.Sub = append(f.line.Sub, l)
-			return
-		}
+// takes reports whether a line is known at a place.
+func takes(at place, line string) bool {
+	line = canonical(line)
+	if at == inPolicy {
+		line = unnumbered(line)
 	}
-	p.cfg.Lines = append(p.cfg.Lines, l)
-}
-
-// add places a line by its indentation or else by its first words.
-func (p *parser) add(l *Line, indent int) error {
-	for _, f := range []*frame{p.queue, p.section} {
-		if f == nil {
-			continue
-		}
-		if slices.Contains(p.stack, f) {
-			f.indented = true
-			break
-		}
-		if l.Text == "exit" && p.open(f) {
-			f.left = true
-			return nil
-		}
-		if p.takes(f, l.Text) {
-			if f == p.section {
-				p.queue = nil
-			}
-			return p.put(f, l, indent)
-		}
-		// f takes no more lines without indentation.
-		if f == p.section {
-			p.section = nil
-		}
-		p.queue = nil
-	}
-	if len(p.stack) == 0 {
-		return p.put(nil, l, indent)
-	}
-	return p.put(p.stack[len(p.stack)-1], l, indent)
-}
-
-// open reports whether a line without indentation may belong to f.
-func (p *parser) open(f *frame) bool { return !f.indented && !f.left && !p.closed }
-
-// takes reports whether a line that is not indented below f belongs to it.
-func (p *parser) takes(f *frame, text string) bool {
-	open := p.open(f)
-	if text == "exit" {
-		return false
-	}
-	if headerOf(f.line.Text) == headQueue {
-		at := placesOf(text)
-		return at == inQueue || at&inQueue != 0 && open
-	}
-	switch h := headerOf(text); {
-	case h == headQueue:
+	if _, ok := grammar().Find(at, line); ok {
 		return true
-	case h == headSection || text == "end" || text[0] == '!':
-		return false
 	}
-	at := placesOf(text)
-	return at&(inProfile|inInterface) != 0 && (at&inGlobal == 0 || open) || at == 0 && open
+	if _, ok := elsewhere().Find(at, line); !ok || at == inGlobal {
+		return ok
+	}
+	_, ok := grammar().Find(inGlobal, line)
+	return !ok
 }
 
-func (p *parser) put(f *frame, l *Line, indent int) error {
-	depth := 1
-	if f == nil {
-		p.cfg.Lines = append(p.cfg.Lines, l)
-	} else {
-		f.line.Sub = append(f.line.Sub, l)
-		depth = f.depth + 1
+// unnumbered returns a line of a policy without its sequence number: "10 class FW".
+func unnumbered(line string) string {
+	if n, rest, ok := strings.Cut(line, " "); ok && strings.Trim(n, "0123456789") == "" {
+		return rest
 	}
-	if depth > lines.MaxDepth {
-		return fmt.Errorf("more than %d levels", lines.MaxDepth)
+	return line
+}
+
+// elsewhere returns the forms of lines that the grammar does not describe, and that show in which
+// block a line without indentation stands. A line that the grammar knows at the top level does not
+// count.
+var elsewhere = sync.OnceValue(func() *forms.Table {
+	var list []forms.Form
+	for at, keys := range map[place][]string{
+		inGlobal: {
+			"router", "daemon", "username", "transceiver", "queue-monitor", "tacacs-server", "radius-server", "boot", "event-handler", "mac address-table",
+			"arp aging timeout default", "clock", "alias", "control-plane", "monitor session", "hardware", "service",
+		},
+		inProfile: {"priority-flow-control", "service-policy", "traffic-policy"},
+		inInterface: {
+			"priority-flow-control", "service-policy", "traffic-policy", "vxlan", "encapsulation", "arp aging timeout <1-4294967295>", "arp timeout", "arp monitor", "ip virtual-router address", "mlag",
+		},
+		inClass: {"random-detect"},
+	} {
+		for _, key := range keys {
+			list = append(list, forms.Form{In: []place{at}, Key: key})
+		}
 	}
-	if isRaw(l.Text) {
-		p.raw = l
-		return nil
+	t := forms.NewTable(list)
+	t.Strict = true
+	return t
+})
+
+// blockOf tells which block a line opens in a section: those that this tool edits, see [opens], and
+// those that it only reads.
+func blockOf(section, line string) (id string, at place, ok bool) {
+	if !strings.HasPrefix(section, "policy-map ") {
+		id, at, ok = opens(section, line)
 	}
-	own := &frame{line: l, indent: indent, depth: depth}
-	p.stack = append(p.stack, own)
-	switch h := headerOf(l.Text); {
-	case h == headSection && f == nil:
-		p.section, p.queue, p.closed = own, nil, false
-	case h == headQueue && (f == nil || f == p.section):
-		p.queue, p.closed = own, false
-	case h == headQueue:
-		p.queue = nil // same result as for text in which this line is not indented
+	switch {
+	case id == sectionDefaults:
+		return id, inDefaults, true
+	case ok:
+		return id, at, true
+	case section == sectionDefaults && line == "ethernet":
+		return line, inEthernetDefaults, true
+	case strings.HasPrefix(section, "policy-map ") && strings.HasPrefix(unnumbered(line), "class "):
+		return canonical(line), inClass, true
+	case section != "":
+	case strings.HasPrefix(line, "class-map "):
+		return canonical(line), inClassMap, true
+	case strings.HasPrefix(line, "policy-map "):
+		return canonical(line), inPolicy, true
+	case strings.HasPrefix(line, mmuProfile) && !strings.HasSuffix(line, mmuApply):
+		return canonical(line), inBuffers, true
 	}
-	return nil
+	return "", 0, false
 }
 
 // below reports whether a CLI mode is inside a section: "config-if-Et1/1",

@@ -79,7 +79,7 @@ func (s *section) tunnel() qos.Tunnel {
 	for _, n := range s.nodes {
 		for _, l := range n.Sub {
 			text, on := canonical(l.Text), true
-			if first, rest, _ := strings.Cut(text, " "); negates(first) {
+			if first, rest, _ := strings.Cut(text, " "); first == "no" || first == "default" {
 				text, on = rest, false
 			}
 			switch text {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -306,7 +307,7 @@ func refusedECN(e *qos.ECN) string {
 	switch {
 	case e.Other != "" || !e.Enabled:
 		return "EOS has no such curve: " + e.String()
-	case !slices.Contains(thresholdUnits, unitWord(lower)) || !slices.Contains(thresholdUnits, unitWord(upper)):
+	case !isUnit(lower) || !isUnit(upper):
 		return fmt.Sprintf("EOS has no thresholds in %s", e.Unit)
 	case e.Min < 1 || e.Max < 1 || e.Min > maxThreshold || e.Max > maxThreshold || lower == upper && e.Min > e.Max:
 		return fmt.Sprintf("EOS takes thresholds of 1 to %d with min not above max, not %d and %d", int64(maxThreshold), e.Min, e.Max)
@@ -316,4 +317,9 @@ func refusedECN(e *qos.ECN) string {
 		return fmt.Sprintf("EOS takes a weight of 0 to %d, not %d", maxECNWeight, e.Weight)
 	}
 	return ""
+}
+
+// isUnit reports whether EOS has a unit of thresholds (aristanetworks/avd, qos_profiles.schema.yml).
+func isUnit(u qos.ThresholdUnit) bool {
+	return slices.Contains(strings.Split(unitWords, "|"), unitWord(u))
 }

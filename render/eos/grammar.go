@@ -2,44 +2,40 @@ package eos
 
 import (
 	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render/forms"
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// place is the kind of block in which a statement may stand.
+// place is the kind of block in which a line stands.
 type place = lines.Place
 
 const (
-	inGlobal place = 1 << iota
+	inGlobal place = iota
 	inProfile
 	inInterface
 	inQueue
 	inDefaults         // "interface defaults"
 	inEthernetDefaults // "ethernet" in "interface defaults"
-
-	inPort = inProfile | inInterface
+	inClassMap
+	inPolicy
+	inClass
+	inBuffers // a buffer profile
 )
 
-// statement is one row of the grammar.
-type statement struct {
-	in place
-	// line is the pattern, see [compile]; its captures are numbered from 1.
-	line string
-	// key names the setting that the line changes; $1 is the first capture. Rows with the same
-	// key set the same thing. It is "" for a line that is known only for its place in the order.
-	key string
-	// unset is the command that restores the default: $1 is the first capture of key, $line the
-	// present line. The first row of a key gives it; "" means "no" and the key.
-	unset string
-	// usual is the line of this key that states the default; "show running-config all" prints it
-	// if nothing is configured.
-	usual string
-	// why is set if the model cannot represent the line.
-	why string
-	// set applies the line to the state; nil for a line without effect here.
+// form describes a kind of line.
+type form = forms.Form
+
+// row is a form and what its lines do to the state; set is nil for a line without effect there.
+type row struct {
+	forms.Form
 	set func(*state, args)
 }
 
@@ -77,6 +73,8 @@ const (
 	keyMapDSCP    = "qos map dscp "
 	keyMapCOS     = "qos map cos "
 	keyMapTC      = "qos map traffic-class "
+	keyName       = "qos tx-queue|uc-tx-queue|traffic-class <0-7> name"
+	keyCount      = "random-detect ecn count"
 )
 
 const (
@@ -92,158 +90,215 @@ const (
 	whyDelay     = "marking by delay is not compared"
 )
 
-// grammar lists the statements of each place in the order in which EOS prints them. Sources: EOS
-// User Manual, Quality of Service and PFC; aristanetworks/avd, eos_cli_config_gen schemas qos,
+// Attributes that a kind of line may change.
+var (
+	changesAdmin    = []qos.Kind{qos.KindAdminUp}
+	changesLink     = []qos.Kind{qos.KindLinkPause}
+	changesL2MTU    = []qos.Kind{qos.KindMTU}
+	changesRouting  = []qos.Kind{qos.KindMTU, qos.KindTrust, qos.KindMap}
+	changesTrust    = []qos.Kind{qos.KindTrust, qos.KindMap}
+	changesPause    = []qos.Kind{qos.KindPFC, qos.KindWatchdog}
+	changesWatchdog = []qos.Kind{qos.KindWatchdog}
+	changesPolling  = []qos.Kind{qos.KindWatchdogPoll}
+	changesQueue    = []qos.Kind{qos.KindScheduler}
+	changesCurve    = []qos.Kind{qos.KindECN}
+	changesMap      = []qos.Kind{qos.KindGlobalMap, qos.KindMap}
+	changesAny      = slices.Concat(changesRouting, changesPause, changesQueue, changesCurve, []qos.Kind{qos.KindLAG})
+)
+
+// Patterns of arguments.
+const (
+	unitWords  = "bytes|kbytes|mbytes|segments|milliseconds|microseconds"
+	thresholds = "minimum-threshold <1-4294967295> " + unitWords + " maximum-threshold <1-4294967295> " + unitWords
+	rate       = "<1-4294967295> "
+	interval   = "auto|<decimal>"
+	queues     = "tx-queue|uc-tx-queue|mc-tx-queue <0-7>"
+)
+
+// rows lists the forms of each place in the order in which EOS prints them. Sources: EOS User
+// Manual, Quality of Service and PFC; aristanetworks/avd, eos_cli_config_gen schemas qos,
 // qos_profiles, priority_flow_control and ethernet_interfaces and the molecule outputs; for the
 // lines of "show running-config all" the switch configurations in batfish/batfish,
 // arista_interface_show_run_all.
-var grammar = []statement{
-	{in: inGlobal, line: keyPortMode + " routed", key: keyPortMode,
-		set: func(s *state, _ args) { s.global.ports.routed = true }},
-	{in: inGlobal, line: keyPortMode + " access", key: keyPortMode,
-		set: func(s *state, _ args) { s.global.ports.routed = false }},
-	{in: inGlobal, line: sectionDefaults},
-	{in: inGlobal, line: "hostname|ptp *"},
-	{in: inGlobal, line: "qos profile <word>"},
-	{in: inGlobal, line: "platform|sflow|snmp-server|spanning-tree|vlan *"},
-	{in: inGlobal, line: "vrf instance *"},
-	{in: inGlobal, line: "management api *"},
-	{in: inGlobal, line: "management security"},
-	{in: inGlobal, line: "aaa *"},
-	{in: inGlobal, line: "interface *"},
-	{in: inGlobal, line: "ip access-list|routing|prefix-list *"},
-	{in: inGlobal, line: "mlag configuration"},
-	{in: inGlobal, line: "ip route *"},
-	{in: inGlobal, line: "ntp *"},
-	{in: inGlobal, line: "qos rewrite dscp", key: "qos rewrite dscp",
-		set: func(s *state, _ args) { s.global.rewrite = true }},
-	{in: inGlobal, line: "qos map cos <list:7> to traffic-class <0-7> [drop-precedence <0-2>]", key: keyMapCOS + "$1",
-		set: func(s *state, a args) { s.global.cos[a.id] = int8(a.num(2)) }},
-	{in: inGlobal, line: "qos map dscp <list:63> to traffic-class <0-7> [drop-precedence <0-2>]", key: keyMapDSCP + "$1",
-		set: func(s *state, a args) { s.global.dscp[a.id] = int8(a.num(2)) }},
-	{in: inGlobal, line: "qos map traffic-class <list:7> to cos <0-7>", key: keyMapTC + "$1 to cos", unset: "no $line", why: whyRewrite},
-	{in: inGlobal, line: "qos map traffic-class <list:7> to dscp <0-63>", key: keyMapTC + "$1 to dscp", unset: "no $line",
-		set: func(s *state, a args) { s.global.toDSCP[a.id] = int8(a.num(2)) }},
-	{in: inGlobal, line: "qos map traffic-class <list:7> to tx-queue <0-7>", key: keyMapTC + "$1 to tx-queue", unset: "no $line", set: setQueueMap},
-	{in: inGlobal, line: "qos map traffic-class <list:7> to uc-tx-queue <0-7>", key: keyMapTC + "$1 to uc-tx-queue", unset: "no $line", set: setQueueMap},
-	{in: inGlobal, line: "qos map traffic-class <list:7> to mc-tx-queue <0-63>", key: keyMapTC + "$1 to mc-tx-queue", unset: "no $line", why: whyMulticast},
-	{in: inGlobal, line: "qos map traffic-class <list:7> to exp <0-7>", key: keyMapTC + "$1 to exp", unset: "no $line", why: whyRewrite},
-	{in: inGlobal, line: "qos map exp <list:7> to traffic-class <0-7>", key: "qos map exp $1", why: "MPLS is not compared"},
-	{in: inGlobal, line: "qos tx-queue|uc-tx-queue|traffic-class <0-7> name <word>", key: "qos $1 $2 name", unset: "no $line"},
-	{in: inGlobal, line: "qos random-detect ecn global-buffer *", key: "qos random-detect ecn global-buffer", why: "marking by the shared buffer is not compared"},
-	{in: inGlobal, line: "qos random-detect ecn allow non-ect [chip-based]", key: "qos random-detect ecn allow non-ect", why: whyNonECT},
-	{in: inGlobal, line: "dcbx application *", key: "dcbx application", why: whyDCBX},
-	{in: inGlobal, line: "class-map|policy-map *"},
-	{in: inGlobal, line: keyAllOff, key: keyAllOff, set: func(s *state, _ args) { s.global.allOff = true }},
-	{in: inGlobal, line: keyTimeout + " <seconds>", key: keyTimeout,
-		set: func(s *state, a args) { s.global.timeout = a.seconds(1) }},
-	{in: inGlobal, line: keyRecovery + " <seconds>", key: keyRecovery,
-		set: func(s *state, a args) { s.global.recovery = a.seconds(1) }},
-	{in: inGlobal, line: keyPoll + " <interval>", key: keyPoll,
-		set: func(s *state, a args) { s.global.poll = a.seconds(1) }},
-	{in: inGlobal, line: keyAction + " drop|errdisable|notify-only", key: keyAction,
-		set: func(s *state, a args) { s.global.action = actions[a.word(1)] }},
-	{in: inGlobal, line: keyOverride + " drop", key: keyOverride,
-		set: func(s *state, _ args) { s.global.override = true }},
-	{in: inGlobal, line: "route-map *"},
-	{in: inGlobal, line: "router bgp *"},
-	{in: inGlobal, line: "management ssh"},
-	{in: inGlobal, line: "end"},
+var rows = slices.Concat(globalRows, defaultRows, portRows, queueRows, policyRows)
 
-	{in: inDefaults, line: "mtu <68-65535>", key: keyMTU,
-		set: func(s *state, a args) { s.global.ports.mtu = a.num(1) }},
-	{in: inDefaults, line: "ethernet"},
-	{in: inEthernetDefaults, line: keyShutdown, key: keyShutdown, unset: "default shutdown",
-		set: func(s *state, _ args) { s.global.ports.shutdown = true }},
-	{in: inEthernetDefaults, line: "no shutdown", key: keyShutdown,
-		set: func(s *state, _ args) { s.global.ports.shutdown = false }},
+// grammar returns the table of the rows, built on first use: commands without an EOS switch never
+// need it.
+var grammar = sync.OnceValue(func() *forms.Table {
+	list := make([]forms.Form, len(rows))
+	for i, r := range rows {
+		list[i] = r.Form
+	}
+	t := forms.NewTable(list)
+	t.Strict = true
+	return t
+})
 
-	{in: inInterface, line: "description *"},
-	{in: inInterface, line: keyShutdown, key: keyShutdown, unset: "default shutdown", usual: "no shutdown",
-		set: func(s *state, _ args) { s.port.shutdown = qos.Of(true) }},
-	{in: inInterface, line: "no shutdown", key: keyShutdown,
-		set: func(s *state, _ args) { s.port.shutdown = qos.Of(false) }},
-	{in: inInterface, line: "load-interval *"},
-	{in: inInterface, line: "mtu <68-65535>", key: keyMTU, set: func(s *state, a args) { s.port.mtu = a.num(1) }},
-	{in: inInterface, line: "logging event *"},
-	{in: inInterface, line: "dcbx mode <word>", key: "dcbx mode", why: whyDCBX},
-	{in: inInterface, line: "flowcontrol send on|off", key: keySend,
-		set: func(s *state, a args) { s.port.send = a.word(1) == "on" }},
-	{in: inInterface, line: "flowcontrol send desired", key: keySend, why: whyNegotiate},
-	{in: inInterface, line: "flowcontrol receive on|off", key: keyReceive,
-		set: func(s *state, a args) { s.port.receive = a.word(1) == "on" }},
-	{in: inInterface, line: "flowcontrol receive desired", key: keyReceive, why: whyNegotiate},
-	{in: inInterface, line: "speed *"},
-	{in: inInterface, line: "l2 mtu <68-65535>", key: keyL2MTU,
-		set: func(s *state, a args) { s.port.l2mtu = a.num(1) }},
-	{in: inInterface, line: "l2 mru *"},
-	{in: inInterface, line: "error-correction *"},
-	{in: inInterface, line: "no switchport", key: keySwitchport, unset: "switchport", usual: "switchport",
-		set: func(s *state, _ args) { s.port.routed = true }},
-	{in: inInterface, line: "switchport", key: keySwitchport, set: func(s *state, _ args) { s.port.routed = false }},
-	{in: inInterface, line: "switchport|vrf *"},
-	{in: inInterface, line: "ip address *"},
-	{in: inInterface, line: "ipv6 *"},
-	{in: inInterface, line: "channel-group <1-999999> mode active|passive|on", key: "channel-group",
-		set: func(s *state, a args) { s.port.lag = "Port-Channel" + a.word(1) }},
-	{in: inInterface, line: "lldp|ptp *"},
-	{in: inInterface, line: "random-detect ecn delay threshold <1-4294967295> <word>", key: "random-detect ecn delay threshold", why: whyDelay},
-	{in: inPort, line: keyPolicy + " <word>", key: keyPolicy, unset: "no $line", why: whyPolicy},
-	{in: inInterface, line: "service-profile <word>", key: keyProfile,
-		set: func(s *state, a args) { s.port.profile = a.word(1) }},
-	{in: inPort, line: "qos trust dscp|cos", key: keyTrust, unset: "default qos trust",
-		set: func(s *state, a args) {
-			s.port.trust = map[string]qos.Trust{"dscp": qos.TrustDSCP, "cos": qos.TrustPCP}[a.word(1)]
-		}},
-	{in: inPort, line: "no qos trust", key: keyTrust, set: func(s *state, _ args) { s.port.trust = qos.TrustNone }},
-	{in: inPort, line: "qos cos <0-7>", key: "qos cos", usual: "qos cos 0", why: whyUntrusted},
-	{in: inPort, line: "qos dscp <0-63>", key: "qos dscp", usual: "qos dscp 0", why: whyUntrusted},
-	{in: inPort, line: "shape rate <1-4294967295> [kbps|percent|pps]", key: keyShape, why: whyShape},
-	{in: inProfile, line: "tx-queue|uc-tx-queue|mc-tx-queue <0-7>"},
-	{in: inPort, line: "priority-flow-control on", key: keyPFC, set: func(s *state, _ args) { s.port.pfc = true }},
-	{in: inPort, line: keyNoDrop + "<0-7> no-drop", key: keyNoDrop + "$1",
-		set: func(s *state, a args) { s.port.noDrop |= 1 << a.num(1) }},
-	{in: inPort, line: keyNoDrop + "<0-7> drop", key: keyNoDrop + "$1",
-		set: func(s *state, a args) { s.port.noDrop &^= 1 << a.num(1) }},
-	{in: inPort, line: "no " + keyDog, key: keyDog, unset: "default " + keyDog, usual: keyDog,
-		set: func(s *state, _ args) { s.port.unwatched = true }},
-	{in: inPort, line: keyDog, key: keyDog, set: func(s *state, _ args) { s.port.unwatched = false }},
-	{in: inPort, line: keyDogAction + " drop|notify-only", key: keyDogAction,
-		set: func(s *state, a args) { s.port.action = actions[a.word(1)] }},
-	{in: inPort, line: keyDogTimer + " timeout <seconds> polling-interval <interval> recovery-time <seconds> [forced]", key: keyDogTimer,
-		set: func(s *state, a args) {
-			s.port.timed, s.port.timeout, s.port.recovery = true, a.seconds(1), a.seconds(3)
-		}},
-	{in: inInterface, line: "tx-queue|uc-tx-queue|mc-tx-queue <0-7>"},
-	{in: inInterface, line: "sflow|storm-control|spanning-tree *"},
-
-	{in: inQueue, line: "no priority", key: keyPriority, unset: "default priority", usual: "priority strict",
-		set: func(s *state, _ args) { s.queue.weighted = true }},
-	{in: inQueue, line: "priority strict", key: keyPriority, set: func(s *state, _ args) { s.queue.weighted = false }},
-	{in: inQueue, line: "bandwidth percent <1-100>", key: keyBandwidth,
-		set: func(s *state, a args) { s.queue.percent = a.num(1) }},
-	{in: inQueue, line: "bandwidth guaranteed <1-4294967295> [kbps]", key: keyGuaranteed,
-		set: func(s *state, a args) { s.queue.minRate = kbps(a.num(1)) }},
-	{in: inQueue, line: "bandwidth guaranteed <1-4294967295> pps", key: keyGuaranteed,
-		set: func(s *state, a args) { s.queue.minOther = a.line }},
-	{in: inQueue, line: "bandwidth guaranteed percent <1-100>", key: keyGuaranteed,
-		set: func(s *state, a args) { s.queue.minOther = a.line }},
-	{in: inQueue, line: "shape rate <1-4294967295> [kbps]", key: keyShape,
-		set: func(s *state, a args) { s.queue.maxRate = kbps(a.num(1)) }},
-	{in: inQueue, line: "shape rate <1-4294967295> percent|pps", key: keyShape,
-		set: func(s *state, a args) { s.queue.maxOther = a.line }},
-	{in: inQueue, line: "random-detect ecn count", key: "random-detect ecn count"},
-	{in: inQueue, line: "random-detect ecn minimum-threshold <1-4294967295> <unit> maximum-threshold <1-4294967295> <unit> [max-mark-probability <1-100>] [weight <0-15>]", key: keyECN, unset: "no random-detect ecn minimum-threshold",
-		set: setECN},
-	{in: inQueue, line: "no random-detect ecn", key: keyECN},
-	{in: inQueue, line: "random-detect drop minimum-threshold <1-4294967295> <unit> maximum-threshold <1-4294967295> <unit> drop-probability <1-100> [weight <0-15>]", key: keyDrop,
-		set: func(s *state, a args) { s.queue.drop[len(s.queue.drop)-1] = a.line }},
-	{in: inQueue, line: "random-detect drop drop-precedence <0-2> minimum-threshold <1-4294967295> <unit> maximum-threshold <1-4294967295> <unit> drop-probability <1-100> [weight <0-15>]", key: keyDrop + " drop-precedence $1",
-		set: func(s *state, a args) { s.queue.drop[a.num(1)] = a.line }},
-	{in: inQueue, line: "random-detect non-ect *", key: "random-detect non-ect", why: whyNonECT},
+// in puts rows into modes.
+func in(modes []place, list ...row) []row {
+	for i := range list {
+		list[i].In = modes
+	}
+	return list
 }
 
-// state is what statements set. A statement uses only the part for its place.
+// other returns the row of lines of another feature.
+func other(key string) row { return row{Form: form{Key: key, Other: true}} }
+
+// alone returns the row of a line of another feature that has no arguments.
+func alone(key string) row { return row{Form: form{Key: key, Args: forms.Nothing, Other: true}} }
+
+var globalRows = in([]place{inGlobal},
+	row{form{Key: keyPortMode, Args: "routed", Kinds: changesRouting}, func(s *state, _ args) { s.global.ports.routed = true }},
+	row{form{Key: keyPortMode, Args: "access", Kinds: changesRouting}, func(s *state, _ args) { s.global.ports.routed = false }},
+	alone(sectionDefaults),
+	other("hostname|ptp"),
+	row{Form: form{Key: "qos profile", Args: "<word>", Other: true}},
+	other("platform|sflow|snmp-server|spanning-tree|vlan"),
+	other("vrf instance"),
+	other("management api"),
+	alone("management security"),
+	other("aaa"),
+	other("interface"),
+	other("ip access-list|routing|prefix-list"),
+	alone("mlag configuration"),
+	other("ip route"),
+	other("ntp"),
+	row{form{Key: "qos rewrite dscp", Args: forms.Nothing, Kinds: changesMap}, func(s *state, _ args) { s.global.rewrite = true }},
+	row{form{Key: keyMapCOS + "<list:7>", Args: toClass, Kinds: changesMap}, func(s *state, a args) { s.global.cos[a.id] = int8(a.num(2)) }},
+	row{form{Key: keyMapDSCP + "<list:63>", Args: toClass, Kinds: changesMap}, func(s *state, a args) { s.global.dscp[a.id] = int8(a.num(2)) }},
+	row{Form: form{Key: keyMapTC + "<list:7> to cos", Args: "<0-7>", Unset: "no $line", Why: whyRewrite}},
+	row{form{Key: keyMapTC + "<list:7> to dscp", Args: "<0-63>", Unset: "no $line", Kinds: changesMap}, func(s *state, a args) { s.global.toDSCP[a.id] = int8(a.num(2)) }},
+	row{form{Key: keyMapTC + "<list:7> to tx-queue", Args: "<0-7>", Unset: "no $line", Kinds: changesMap}, setQueueMap},
+	row{form{Key: keyMapTC + "<list:7> to uc-tx-queue", Args: "<0-7>", Unset: "no $line", Kinds: changesMap}, setQueueMap},
+	row{Form: form{Key: keyMapTC + "<list:7> to mc-tx-queue", Args: "<0-63>", Unset: "no $line", Why: whyMulticast}},
+	row{Form: form{Key: keyMapTC + "<list:7> to exp", Args: "<0-7>", Unset: "no $line", Why: whyRewrite}},
+	row{Form: form{Key: "qos map exp <list:7>", Args: "to traffic-class <0-7>", Why: "MPLS is not compared"}},
+	row{Form: form{Key: keyName, Args: "<word>", Unset: "no $line"}},
+	row{Form: form{Key: "qos random-detect ecn global-buffer", Why: "marking by the shared buffer is not compared"}},
+	row{Form: form{Key: "qos random-detect ecn allow non-ect", Args: "[chip-based]", Why: whyNonECT}},
+	row{Form: form{Key: "dcbx application", Why: whyDCBX}},
+	other("class-map|policy-map"),
+	row{form{Key: keyAllOff, Args: forms.Nothing, Kinds: changesPause}, func(s *state, _ args) { s.global.allOff = true }},
+	row{form{Key: keyTimeout, Args: "<decimal>", Kinds: changesWatchdog}, func(s *state, a args) { s.global.timeout = a.seconds(1) }},
+	row{form{Key: keyRecovery, Args: "<decimal>", Kinds: changesWatchdog}, func(s *state, a args) { s.global.recovery = a.seconds(1) }},
+	row{form{Key: keyPoll, Args: interval, Kinds: changesPolling}, func(s *state, a args) { s.global.poll = a.seconds(1) }},
+	row{form{Key: keyAction, Args: "drop|errdisable|notify-only", Kinds: changesWatchdog}, func(s *state, a args) { s.global.action = actions[a.word(1)] }},
+	row{form{Key: keyOverride, Args: "drop", Kinds: changesWatchdog}, func(s *state, _ args) { s.global.override = true }},
+	other("route-map"),
+	other("router bgp"),
+	alone("management ssh"),
+	alone("end"),
+)
+
+const toClass = "to traffic-class <0-7> [drop-precedence <0-2>]"
+
+var defaultRows = slices.Concat(
+	in([]place{inDefaults},
+		row{form{Key: keyMTU, Args: "<68-65535>", Kinds: changesRouting}, func(s *state, a args) { s.global.ports.mtu = a.num(1) }},
+		alone("ethernet"),
+	),
+	in([]place{inEthernetDefaults},
+		row{form{Key: keyShutdown, Args: forms.Nothing, Unset: "default shutdown", Kinds: changesAdmin}, func(s *state, _ args) { s.global.ports.shutdown = true }},
+		row{form{Key: keyShutdown, Args: forms.Nothing, No: true, Kinds: changesAdmin}, func(s *state, _ args) { s.global.ports.shutdown = false }},
+	),
+)
+
+// portRows lists the lines of interfaces and, in the groups that name both, of profiles.
+var portRows = slices.Concat(
+	in([]place{inInterface},
+		other("description"),
+		row{form{Key: keyShutdown, Args: forms.Nothing, Unset: "default shutdown", Absent: "no shutdown", Kinds: changesAdmin}, func(s *state, _ args) { s.port.shutdown = qos.Of(true) }},
+		row{form{Key: keyShutdown, Args: forms.Nothing, No: true, Kinds: changesAdmin}, func(s *state, _ args) { s.port.shutdown = qos.Of(false) }},
+		other("load-interval"),
+		row{form{Key: keyMTU, Args: "<68-65535>", Kinds: changesRouting}, func(s *state, a args) { s.port.mtu = a.num(1) }},
+		other("logging event"),
+		row{Form: form{Key: "dcbx mode", Args: "<word>", Why: whyDCBX}},
+		row{form{Key: keySend, Args: "on|off", Kinds: changesLink}, func(s *state, a args) { s.port.send = a.word(1) == "on" }},
+		row{Form: form{Key: keySend, Args: "desired", Why: whyNegotiate, Open: true}},
+		row{form{Key: keyReceive, Args: "on|off", Kinds: changesLink}, func(s *state, a args) { s.port.receive = a.word(1) == "on" }},
+		row{Form: form{Key: keyReceive, Args: "desired", Why: whyNegotiate, Open: true}},
+		other("speed"),
+		row{form{Key: keyL2MTU, Args: "<68-65535>", Kinds: changesL2MTU}, func(s *state, a args) { s.port.l2mtu = a.num(1) }},
+		other("l2 mru"),
+		other("error-correction"),
+		row{form{Key: keySwitchport, Args: forms.Nothing, No: true, Unset: "switchport", Absent: "switchport", Kinds: changesRouting}, func(s *state, _ args) { s.port.routed = true }},
+		row{form{Key: keySwitchport, Args: forms.Nothing, Kinds: changesRouting}, func(s *state, _ args) { s.port.routed = false }},
+		other("switchport|vrf"),
+		other("ip address"),
+		other("ipv6"),
+		row{form{Key: "channel-group", Args: "<1-999999> mode active|passive|on", Kinds: changesAny}, func(s *state, a args) { s.port.lag = "Port-Channel" + a.word(1) }},
+		other("lldp|ptp"),
+		row{Form: form{Key: "random-detect ecn delay threshold", Args: rate + "<word>", Why: whyDelay}},
+	),
+	in(both,
+		row{Form: form{Key: keyPolicy, Args: "<word>", Unset: "no $line", Why: whyPolicy, Open: true, Kinds: changesMap}},
+	),
+	in([]place{inInterface},
+		row{form{Key: keyProfile, Args: "<word>", Kinds: changesAny}, func(s *state, a args) { s.port.profile = a.word(1) }},
+	),
+	in(both,
+		row{form{Key: keyTrust, Args: "dscp|cos", Unset: "default qos trust", Kinds: changesTrust}, func(s *state, a args) {
+			s.port.trust = map[string]qos.Trust{"dscp": qos.TrustDSCP, "cos": qos.TrustPCP}[a.word(1)]
+		}},
+		row{form{Key: keyTrust, Args: forms.Nothing, No: true, Kinds: changesTrust}, func(s *state, _ args) { s.port.trust = qos.TrustNone }},
+		row{Form: form{Key: "qos cos", Args: "<0-7>", Absent: "qos cos 0", Why: whyUntrusted}},
+		row{Form: form{Key: "qos dscp", Args: "<0-63>", Absent: "qos dscp 0", Why: whyUntrusted}},
+		row{Form: form{Key: keyShape, Args: rate + "[kbps|percent|pps]", Why: whyShape, Open: true}},
+	),
+	in([]place{inProfile}, row{Form: form{Key: queues, Args: forms.Nothing, Other: true}}),
+	in(both,
+		row{form{Key: keyPFC, Args: "on", Kinds: changesPause}, func(s *state, _ args) { s.port.pfc = true }},
+		row{form{Key: keyNoDrop + "<0-7>", Args: "no-drop", Kinds: changesPause}, func(s *state, a args) { s.port.noDrop |= 1 << a.num(1) }},
+		row{form{Key: keyNoDrop + "<0-7>", Args: "drop", Kinds: changesPause}, func(s *state, a args) { s.port.noDrop &^= 1 << a.num(1) }},
+		row{form{Key: keyDog, Args: forms.Nothing, No: true, Unset: "default " + keyDog, Absent: keyDog, Kinds: changesWatchdog}, func(s *state, _ args) { s.port.unwatched = true }},
+		row{form{Key: keyDog, Args: forms.Nothing, Kinds: changesWatchdog}, func(s *state, _ args) { s.port.unwatched = false }},
+		row{form{Key: keyDogAction, Args: "drop|notify-only", Kinds: changesWatchdog}, func(s *state, a args) { s.port.action = actions[a.word(1)] }},
+		row{form{Key: keyDogTimer, Args: "timeout <decimal> polling-interval " + interval + " recovery-time <decimal> [forced]", Kinds: changesWatchdog}, func(s *state, a args) {
+			s.port.timed, s.port.timeout, s.port.recovery = true, a.seconds(1), a.seconds(3)
+		}},
+	),
+	in([]place{inInterface},
+		row{Form: form{Key: queues, Args: forms.Nothing, Other: true}},
+		other("sflow|storm-control|spanning-tree"),
+	),
+)
+
+// both holds the modes of lines that interfaces and profiles have.
+var both = []place{inProfile, inInterface}
+
+var queueRows = in([]place{inQueue},
+	row{form{Key: keyPriority, Args: forms.Nothing, No: true, Unset: "default priority", Absent: "priority strict", Kinds: changesQueue}, func(s *state, _ args) { s.queue.weighted = true }},
+	row{form{Key: keyPriority, Args: "strict", Kinds: changesQueue}, func(s *state, _ args) { s.queue.weighted = false }},
+	row{form{Key: keyBandwidth, Args: "<1-100>", Kinds: changesQueue}, func(s *state, a args) { s.queue.percent = a.num(1) }},
+	row{form{Key: keyGuaranteed, Args: rate + "[kbps]", Kinds: changesQueue}, func(s *state, a args) { s.queue.minRate = kbps(a.num(1)) }},
+	row{form{Key: keyGuaranteed, Args: rate + "pps", Kinds: changesQueue}, func(s *state, a args) { s.queue.minOther = a.line }},
+	row{form{Key: keyGuaranteed, Args: "percent <1-100>", Kinds: changesQueue}, func(s *state, a args) { s.queue.minOther = a.line }},
+	row{form{Key: keyShape, Args: rate + "[kbps]", Kinds: changesQueue}, func(s *state, a args) { s.queue.maxRate = kbps(a.num(1)) }},
+	row{form{Key: keyShape, Args: rate + "percent|pps", Kinds: changesQueue}, func(s *state, a args) { s.queue.maxOther = a.line }},
+	row{Form: form{Key: keyCount, Args: forms.Nothing}},
+	row{form{Key: keyECN, Args: thresholds + " [max-mark-probability <1-100>] [weight <0-15>]", Unset: "no random-detect ecn minimum-threshold", Kinds: changesCurve}, setECN},
+	row{Form: form{Key: keyECN, Args: forms.Nothing, No: true}},
+	row{form{Key: keyDrop, Args: drops, Kinds: changesCurve}, func(s *state, a args) { s.queue.drop[len(s.queue.drop)-1] = a.line }},
+	row{form{Key: keyDrop + " drop-precedence <0-2>", Args: drops, Kinds: changesCurve}, func(s *state, a args) { s.queue.drop[a.num(1)] = a.line }},
+	row{Form: form{Key: "random-detect non-ect", Why: whyNonECT}},
+)
+
+const drops = thresholds + " drop-probability <1-100> [weight <0-15>]"
+
+// policyRows lists the lines of class maps, policies and buffer profiles, which are read as a
+// whole.
+var policyRows = slices.Concat(
+	in([]place{inClassMap}, row{Form: form{Key: "match", Many: true, Kinds: changesMap}}),
+	in([]place{inPolicy}, row{Form: form{Key: "class", Many: true, Kinds: changesMap}}),
+	in([]place{inClass},
+		row{Form: form{Key: "set|police|shape|bandwidth", Many: true, Kinds: changesMap}},
+		row{Form: form{Key: "set|police|shape|bandwidth", No: true, Many: true}},
+	),
+	in([]place{inBuffers}, row{Form: form{Key: "ingress|egress", Many: true}}),
+)
+
+// state is what lines set. A line uses only the part for its place.
 type state struct {
 	global globals
 	port   portState
@@ -344,4 +399,26 @@ func setECN(s *state, a args) {
 		Probability: cmp.Or(a.num(5), 100),
 		Weight:      a.num(6),
 	}
+}
+
+// args holds the values of a line.
+type args struct {
+	line string
+	w    []string
+	id   int // the list entry concerned
+}
+
+// word returns value i, from 1; "" if its optional group is missing.
+func (a args) word(i int) string { return a.w[i-1] }
+
+// num returns value i as a number; 0 if it is missing.
+func (a args) num(i int) int {
+	n, _ := strconv.Atoi(a.word(i)) // digits, within the bounds of the pattern
+	return n
+}
+
+// seconds returns value i as a duration; 0 for "auto".
+func (a args) seconds(i int) time.Duration {
+	f, _ := strconv.ParseFloat(a.word(i), 64) // digits and a decimal point
+	return time.Duration(math.Round(f*1e6)) * time.Microsecond
 }

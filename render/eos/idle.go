@@ -23,29 +23,29 @@ func (a *accountant) idle(s *section, queue string, h hit, concerned []*group) (
 	switch {
 	case s != g.first && g.first.get(queue, h.keyText(0)) != nil:
 		return render.Inert, "a line of the interface overrides it", ""
-	case h.key == keyMTU && p.lag != "" && isEthernet(s.port()):
+	case h.Key == keyMTU && p.lag != "" && isEthernet(s.port()):
 		return render.Inert, "a member has the MTU of " + p.lag, ""
-	case h.key == keyMTU && !p.routed:
+	case h.Key == keyMTU && !p.routed:
 		return render.Inert, "the port is switched, and has the MTU of l2 mtu", ""
-	case h.key == keyL2MTU && p.routed:
+	case h.Key == keyL2MTU && p.routed:
 		return render.Inert, "the port is routed, and has the MTU of mtu", ""
-	case h.key == keyProfile && a.r.profile(s.profileName()) != nil && len(a.r.profile(s.profileName()).held) == 0:
+	case h.Key == keyProfile && a.r.profile(s.profileName()) != nil && len(a.r.profile(s.profileName()).held) == 0:
 		return render.Inert, "the profile is empty", ""
-	case h.key == keyDogAction && a.globals.override:
+	case h.Key == keyDogAction && a.globals.override:
 		return render.Inert, "the switch overrides the action of its ports", ""
-	case h.key == keyBandwidth && !p.queues[queue[len(queue)-1]-'0'].weighted:
+	case h.Key == keyBandwidth && !p.queues[queue[len(queue)-1]-'0'].weighted:
 		return render.Inert, "the queue is strict, for it has no line \"no priority\"", ""
-	case h.key == keyPFC && p.noDrop == 0:
+	case h.Key == keyPFC && p.noDrop == 0:
 		return render.Inert, "no priority is no-drop", "PFC-07"
-	case strings.HasPrefix(h.key, keyNoDrop) && strings.HasSuffix(h.text, " no-drop") && !p.pfc:
+	case strings.HasPrefix(h.Key, keyNoDrop) && strings.HasSuffix(h.Text, " no-drop") && !p.pfc:
 		return render.Inert, "the port has no line \"priority-flow-control on\"", "PFC-07"
-	case strings.HasPrefix(h.key, keyPFC) && a.globals.allOff:
+	case strings.HasPrefix(h.Key, keyPFC) && a.globals.allOff:
 		return render.Inert, "priority-flow-control all off turns PFC off", ""
-	case strings.HasPrefix(h.key, keyDog) && (!p.pfc || p.noDrop == 0):
+	case strings.HasPrefix(h.Key, keyDog) && (!p.pfc || p.noDrop == 0):
 		return render.Inert, "the port pauses no priority", ""
-	case strings.HasPrefix(h.key, keyDog) && p.unwatched:
+	case strings.HasPrefix(h.Key, keyDog) && p.unwatched:
 		return render.Inert, "the watchdog is off on the port", ""
-	case strings.HasPrefix(h.key, keyDog) && a.globals.timeout == 0 && !p.timed:
+	case strings.HasPrefix(h.Key, keyDog) && a.globals.timeout == 0 && !p.timed:
 		return render.Inert, "the watchdog of the switch has no timeout, and is off", "WD-01"
 	}
 	return render.Default, "", ""
@@ -68,28 +68,28 @@ func (a *accountant) idleGlobal(h hit) (fate render.Fate, why, check string) {
 	}
 	g := &a.globals
 	switch {
-	case strings.Contains(h.line, " to dscp ") && !g.rewrite:
-		if to := (args{w: h.args}).num(2); !slices.Contains(h.entries(), int(g.dscp[to])) {
+	case strings.Contains(h.Text, " to dscp ") && !g.rewrite:
+		if to := (args{w: h.Values}).num(2); !slices.Contains(h.Entries(), int(g.dscp[to])) {
 			return render.Inert, "it rewrites what leaves, with \"qos rewrite dscp\" only; it classifies nothing, and DSCP " + itoa(to) + " stays in traffic class " + itoa(int(g.dscp[to])), "CLS-17"
 		}
 		return render.Inert, "it rewrites what leaves, and there is no line \"qos rewrite dscp\"", ""
-	case h.key == "qos rewrite dscp":
+	case h.Key == "qos rewrite dscp":
 		return render.Inert, "no traffic class is mapped to a DSCP", ""
-	case strings.HasPrefix(h.key, keyMapDSCP) && h.changes():
+	case strings.HasPrefix(h.Key, keyMapDSCP) && h.changes():
 		return render.Inert, "no port trusts DSCP", ""
-	case strings.HasPrefix(h.key, keyMapCOS) && h.changes():
+	case strings.HasPrefix(h.Key, keyMapCOS) && h.changes():
 		return render.Inert, "no port trusts CoS", ""
-	case strings.HasPrefix(h.key, keyMapTC) && h.changes():
+	case strings.HasPrefix(h.Key, keyMapTC) && h.changes():
 		return render.Inert, "no code point reaches the traffic class", ""
-	case h.key == keyAllOff:
+	case h.Key == keyAllOff:
 		return render.Inert, "no port has PFC", ""
-	case strings.HasPrefix(h.key, keyDog) && !paused:
+	case strings.HasPrefix(h.Key, keyDog) && !paused:
 		return render.Inert, "no port pauses a priority", ""
-	case strings.HasPrefix(h.key, keyDog) && !a.guarded():
+	case strings.HasPrefix(h.Key, keyDog) && !a.guarded():
 		return render.Inert, "the watchdog has no timeout, and is off", "WD-01"
-	case h.key == keyAction && h.text != keyAction+" errdisable" && !g.override:
+	case h.Key == keyAction && h.Text != keyAction+" errdisable" && !g.override:
 		return render.Inert, "every port has an action of its own", ""
-	case h.key == keyAction && g.override, h.key == keyOverride && g.action == qos.ActionDrop:
+	case h.Key == keyAction && g.override, h.Key == keyOverride && g.action == qos.ActionDrop:
 		return render.Inert, "the action is drop without it", ""
 	}
 	return render.Default, "", ""
@@ -98,8 +98,8 @@ func (a *accountant) idleGlobal(h hit) (fate render.Fate, why, check string) {
 // changes reports whether a map line differs from the default map.
 func (h hit) changes() bool {
 	s, usual := state{global: defaultGlobals()}, defaultGlobals()
-	for _, id := range h.entries() {
-		h.set(&s, args{w: h.args, id: id})
+	for _, id := range h.Entries() {
+		h.set(&s, args{w: h.Values, id: id})
 	}
 	return s.global != usual
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/render/forms"
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
@@ -29,6 +30,9 @@ var Lines = &lines.Grammar{
 	Indent:   3,
 	Raw:      isRaw,
 	Gap:      gap,
+	Leave:    func(top []*Line) map[*Line]bool { return layout.Leave(top) },
+
+	Outermost: forms.Outermost,
 	// Complete output ends with "end".
 	Complete: func(c *Config) bool { return c.Whole || len(c.Lines) > 0 && c.Lines[len(c.Lines)-1].Text == "end" },
 }
@@ -49,16 +53,16 @@ func opens(section, line string) (id string, at place, ok bool) {
 func sets(at place, line string) lines.Sets {
 	h, ok := match(line, at)
 	switch {
-	case !ok || h.about == nil:
+	case !ok || h.Other:
 		return lines.Sets{}
-	case !h.list:
-		return lines.Sets{Keys: []string{h.keyText(0)}, Unset: h.unset}
+	case !h.List():
+		return lines.Sets{Keys: []string{h.keyText(0)}, Unset: h.Negated}
 	}
-	out := lines.Sets{Unset: h.unset}
-	for _, id := range h.entries() {
+	out := lines.Sets{Unset: h.Negated}
+	for _, id := range h.Entries() {
 		out.Keys = append(out.Keys, h.keyText(id))
-		if !h.unset {
-			out.Each = append(out.Each, h.entry(itoa(id)))
+		if !h.Negated {
+			out.Each = append(out.Each, h.Entry(itoa(id)))
 		}
 	}
 	return out
@@ -99,22 +103,22 @@ func mergeLists(ls []string) []string {
 	var hits []hit
 	for _, l := range ls {
 		h, ok := match(l, inGlobal)
-		if !ok || !h.list || h.unset {
+		if !ok || !h.List() || h.Negated {
 			out, hits = append(out, l), append(hits, hit{})
 			continue
 		}
-		same := h.entry("*")
+		same := h.Entry("*")
 		i, ok := where[same]
 		if !ok {
 			i = len(out)
 			where[same] = i
 			out, hits = append(out, l), append(hits, h)
 		}
-		merged[i] = append(merged[i], h.entries()...)
+		merged[i] = append(merged[i], h.Entries()...)
 	}
 	for i, ids := range merged {
 		slices.Sort(ids)
-		out[i] = hits[i].entry(listText(slices.Compact(ids)))
+		out[i] = hits[i].Entry(listText(slices.Compact(ids)))
 	}
 	return out
 }
@@ -139,8 +143,8 @@ func follows(a, b string) bool {
 	if strings.HasPrefix(a, keyMap) && strings.HasPrefix(b, keyMap) {
 		ha, oka := match(a, inGlobal)
 		hb, okb := match(b, inGlobal)
-		if oka && okb && ha.list && hb.list {
-			a, b = ha.entry(""), hb.entry("")
+		if oka && okb && ha.List() && hb.List() {
+			a, b = ha.Entry(""), hb.Entry("")
 		}
 	}
 	return natural.Compare(a, b) > 0

@@ -38,7 +38,7 @@ func (s *section) unmodelled() []string {
 			}
 			h, ok := match(l.Text, at)
 			held := ok && h.set != nil && !strings.HasPrefix(queue, multicastQueue)
-			if held || ok && (h.unset || strings.HasPrefix(h.text, "no ") || h.text == h.usual) || l.Text[0] == '!' {
+			if held || ok && (h.Negated || strings.HasPrefix(h.Text, "no ") || h.Text == h.Absent) || l.Text[0] == '!' {
 				continue
 			}
 			out = append(out, strings.TrimSpace(queue+" "+l.Text))

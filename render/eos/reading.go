@@ -143,19 +143,19 @@ func (r *reading) lines(s *section, queue string, ls []*Line) {
 			}
 			continue
 		}
-		s.foreign = s.foreign || h.about == nil || len(l.Sub) > 0
-		if h.about == nil {
+		s.foreign = s.foreign || h.Other || len(l.Sub) > 0
+		if h.Other {
 			continue
 		}
 		// The old form of an unset line is a separate row of the grammar.
-		h.unset = h.unset || h.set == nil && strings.HasPrefix(h.text, "no ")
-		all = all || h.unset && h.key != keyShutdown // people type "no shutdown" themselves
-		if !h.list {
-			r.hold(s, held{spot: spot{queue, h.keyText(0)}, hit: h, line: l, text: h.text, inert: h.unset})
+		h.Negated = h.Negated || h.set == nil && h.No
+		all = all || h.Negated && h.Key != keyShutdown // people type "no shutdown" themselves
+		if !h.List() {
+			r.hold(s, held{spot: spot{queue, h.keyText(0)}, hit: h, line: l, text: h.Text, inert: h.Negated})
 			continue
 		}
-		for _, id := range h.entries() {
-			r.hold(s, held{spot: spot{queue, h.keyText(id)}, hit: h, id: id, line: l, text: h.entry(itoa(id)), inert: h.unset})
+		for _, id := range h.Entries() {
+			r.hold(s, held{spot: spot{queue, h.keyText(id)}, hit: h, id: id, line: l, text: h.Entry(itoa(id)), inert: h.Negated})
 		}
 	}
 	for i := from; i < len(s.held); i++ {
@@ -166,7 +166,7 @@ func (r *reading) lines(s *section, queue string, ls []*Line) {
 		// If the block comes from "show running-config all", a line with the default value is
 		// not configuration.
 		h.inert = h.inert || all && h.text == r.usual(s, h)
-		if !h.inert && h.text != h.about.usual {
+		if !h.inert && h.text != h.First().Absent {
 			r.reportUnmodelled(s, h)
 		}
 	}
@@ -183,20 +183,15 @@ func placeIn(section place, queue string) place {
 // portDefaults reads "interface defaults". The model covers all settings there, so every unknown
 // line is reported.
 func (r *reading) portDefaults(at place, ls []*Line) {
-	flat := false // set after an "ethernet" line with nothing indented below it
 	for _, l := range ls {
 		h, ok := match(l.Text, at)
-		if !ok && flat {
-			h, ok = match(l.Text, inEthernetDefaults)
-		}
 		switch {
 		case !ok:
 			r.report(r.defaults, l, whyUnknown)
-		case h.about == nil:
-			flat = len(l.Sub) == 0
+		case h.Other:
 			r.portDefaults(inEthernetDefaults, l.Sub)
 		default:
-			r.hold(r.defaults, held{spot: spot{key: h.key}, hit: h, line: l, text: h.text, inert: h.unset})
+			r.hold(r.defaults, held{spot: spot{key: h.Key}, hit: h, line: l, text: h.Text, inert: h.Negated})
 		}
 	}
 }
@@ -210,21 +205,21 @@ func (r *reading) usual(s *section, h *held) string {
 	case h.spot.key == keySwitchport && r.ports.routed:
 		return "no " + keySwitchport
 	}
-	return h.about.usual
+	return h.First().Absent
 }
 
 // reportUnmodelled reports a line that the model cannot represent.
 func (r *reading) reportUnmodelled(s *section, h *held) {
 	switch {
-	case h.why != "" && h.key != keyPolicy: // see [reading.classify] for policies
-		r.report(s, h.line, h.why)
+	case h.Why != "" && h.Key != keyPolicy: // see [reading.classify] for policies
+		r.report(s, h.line, h.Why)
 	case h.set != nil && strings.HasPrefix(h.queue, multicastQueue):
 		r.report(s, h.line, whyMulticast)
 	case s.isOverlay(h):
 		r.report(s, h.line, whyOverlay)
 	case s.at == inInterface && roce(h.text) && !isEthernet(s.port()):
 		r.report(s, h.line, whyKind)
-	case strings.Contains(h.text, " drop-precedence ") && h.list:
+	case strings.Contains(h.text, " drop-precedence ") && h.List():
 		r.report(s, h.line, "the drop precedence is not compared")
 	}
 }
@@ -247,7 +242,7 @@ func (r *reading) reportDoubtfulUnsets(s *section) {
 		return
 	}
 	for i := range s.held {
-		if h := &s.held[i]; h.unset && p.value(h.queue, h.spot.key) != "" {
+		if h := &s.held[i]; h.Negated && p.value(h.queue, h.spot.key) != "" {
 			r.report(s, h.line, whyDoubt)
 		}
 	}
@@ -339,7 +334,7 @@ func (h *held) apply(s *state) {
 	if h.inert || h.set == nil {
 		return
 	}
-	a := args{line: h.hit.text, w: h.args, id: h.id}
+	a := args{line: h.Text, w: h.Values, id: h.id}
 	if h.queue == "" {
 		h.set(s, a)
 		return
@@ -404,11 +399,11 @@ func same(a, b string, queue string, at place) bool {
 		if !ok {
 			return s, false
 		}
-		one := held{hit: h, spot: spot{queue: queue}, inert: h.unset}
-		if h.list && !h.unset {
-			one.id = h.entries()[0]
+		one := held{hit: h, spot: spot{queue: queue}, inert: h.Negated}
+		if h.List() && !h.Negated {
+			one.id = h.Entries()[0]
 		}
-		if h.set == nil && h.text != h.about.usual && !h.unset {
+		if h.set == nil && h.Text != h.First().Absent && !h.Negated {
 			return s, false
 		}
 		one.apply(&s)

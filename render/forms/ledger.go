@@ -3,6 +3,7 @@ package forms
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
@@ -16,9 +17,11 @@ type Claim struct {
 	Why  string
 	// Check is the ID of the check that the line fails whatever the intent says; "" for none.
 	Check string
-	// Ports lists the ports on which the line sets the attributes Attrs.
+	// Ports lists the ports on which the line sets the attributes Attrs, and Keys the map entries
+	// that it sets; nil for all of them.
 	Ports []string
 	Attrs []qos.Attr
+	Keys  []int
 }
 
 // Failing returns the claim of a line that fails a check whatever the intent says.
@@ -60,6 +63,8 @@ type Ledger struct {
 	Opens func(section, line string) (id string, at Mode, ok bool)
 	// Comment reports whether a line says nothing to the switch.
 	Comment func(line string) bool
+	// Join stands between the headers of two blocks in the place of a line.
+	Join string
 	// Listed reports whether an account lists a line that nothing claims. block is the header of
 	// its section, and nil at the top level.
 	Listed func(block, line *lines.Line) bool
@@ -74,6 +79,12 @@ func (l *Ledger) Say(line *lines.Line, c Claim) {
 		l.claims = map[*lines.Line]Claim{}
 	}
 	l.claims[line] = c
+}
+
+// Claimed returns the claim of a line; ok is false if it has none.
+func (l *Ledger) Claimed(line *lines.Line) (c Claim, ok bool) {
+	c, ok = l.claims[line]
+	return c, ok
 }
 
 // Whole claims a line and all lines below it that nothing else claims.
@@ -100,7 +111,7 @@ const NotKnown = "this tool does not know the line and leaves it"
 // gets the claim of its block. Without that, it is inert if a later line of the block overrides it,
 // the default if it states the default, and else not understood.
 func (l *Ledger) Account(c *lines.Config) []render.Line {
-	w := walk{Ledger: l}
+	w := walk{Ledger: l, seen: map[*lines.Line]bool{}}
 	w.block(&lines.Line{Sub: c.Lines}, nil, l.Top, "", nil)
 	// A block that the text opens twice has lines from both places.
 	ordered.Sort(w.out, func(a, b render.Line) int { return cmp.Compare(a.No, b.No) })
@@ -110,6 +121,8 @@ func (l *Ledger) Account(c *lines.Config) []render.Line {
 type walk struct {
 	*Ledger
 	out []render.Line
+	// seen holds the first line of each block, as blocks may share their lines.
+	seen map[*lines.Line]bool
 }
 
 // block accounts for the lines of a block in a mode. section is the header of the outermost block
@@ -117,6 +130,10 @@ type walk struct {
 // block.
 func (w *walk) block(b, section *lines.Line, at Mode, where string, inherited *Claim) {
 	var last map[string]*lines.Line
+	if len(b.Sub) == 0 || w.seen[b.Sub[0]] {
+		return
+	}
+	w.seen[b.Sub[0]] = true
 	for _, line := range b.Sub {
 		if line.Text == "" || w.Comment(line.Text) {
 			continue
@@ -140,14 +157,14 @@ func (w *walk) block(b, section *lines.Line, at Mode, where string, inherited *C
 			c, claimed = Claim{Fate: render.Unknown, Why: why, Check: c.Check}, true
 		}
 		if claimed {
-			w.out = append(w.out, render.Line{No: line.No, Where: where, Text: line.Text, Fate: c.Fate, Why: c.Why, Check: c.Check, Ports: c.Ports, Attrs: c.Attrs})
+			w.out = append(w.out, render.Line{No: line.No, Where: where, Text: line.Text, Fate: c.Fate, Why: c.Why, Check: c.Check, Ports: c.Ports, Attrs: c.Attrs, Keys: c.Keys})
 		}
 		if len(line.Sub) == 0 {
 			continue
 		}
 		header, below := "", line.Text
 		if section != nil {
-			header, below = b.Text, where+" / "+line.Text
+			header, below = b.Text, where+w.Join+line.Text
 		}
 		_, inner, ok := w.Opens(header, line.Text)
 		if !ok {
@@ -171,12 +188,34 @@ func (w *walk) derived(at Mode, line *lines.Line, last map[string]*lines.Line) C
 	switch {
 	case !ok:
 		return Unknown(NotKnown)
-	case last[f.Sets()] != line:
-		return Inert("a later line overrides it: line %d", last[f.Sets()].No)
+	case f.Other:
+		return Claim{Fate: render.Represented}
+	}
+	by := override(f, line, last)
+	switch {
+	case by != nil:
+		return Inert("a later line overrides it: line %d", by.No)
 	case f.Usual():
 		return Default("it is so without the line")
 	case f.Fits() && f.Why != "":
 		return Unknown("%s", f.Why)
 	}
 	return Unknown(NotKnown)
+}
+
+// override returns the later line that overrides a line; nil if the line is in force, for a list
+// with any of its entries.
+func override(f Found, line *lines.Line, last map[string]*lines.Line) (by *lines.Line) {
+	if !f.list {
+		if by = last[f.Sets()]; by == line {
+			return nil
+		}
+		return by
+	}
+	for _, id := range f.Entries() {
+		if by = last[f.KeyOf(strconv.Itoa(id))]; by == line {
+			return nil
+		}
+	}
+	return by
 }

@@ -21,6 +21,11 @@ type Layout struct {
 	Raw func(line string) func(line string) bool
 	// Inside reports whether a prompt with this mode belongs to a block: "config-if".
 	Inside func(mode string) bool
+	// Separator is a line that says nothing, and that the system prints between blocks; "" if it
+	// prints none.
+	Separator string
+	// Ends is set if the system prints "end" as the last line.
+	Ends bool
 }
 
 // Outermost is the command that a printed configuration uses to leave all blocks.
@@ -52,8 +57,9 @@ type frame struct {
 	line          *lines.Line
 	indent, depth int
 	at            Mode // mode of the lines below it
-	// header is set if the line opens a block, indented if a line is indented below it.
-	header, indented bool
+	// header is set if the line opens a block, indented if a line is indented below it, and flat if
+	// the line is not indented below the header of its section.
+	header, indented, flat bool
 }
 
 // blockKey identifies a block: the line it stands below, and its identity.
@@ -90,7 +96,7 @@ func (p *parser) line(s string, no int) error {
 		return nil
 	}
 	l, indent := &lines.Line{Text: strings.TrimSpace(s), No: no}, lines.Width(s)
-	if l.Text == "" {
+	if l.Text == "" || l.Text == p.Separator {
 		return nil
 	}
 	p.paged = p.paged || strings.HasPrefix(l.Text, "--More--")
@@ -149,7 +155,9 @@ func (p *parser) flat(l *lines.Line, indent int) error {
 		p.open = nil
 	}
 	switch {
-	case l.Text == "end" || l.Text == Outermost:
+	case l.Text == "end" && p.Ends && !typed:
+		return p.put(nil, l, indent)
+	case l.Text == "end" || l.Text == Outermost || l.Text == p.Separator:
 		return nil
 	case l.Text[0] == '!':
 		p.comment(l, indent)
@@ -184,6 +192,10 @@ func (p *parser) place(f *frame, l *lines.Line, indent int, inside bool) error {
 		p.enter(nil, f)
 	}
 	open := p.within(f)
+	if f != nil && len(open) == 0 {
+		p.settle(p.outer)
+		return p.put(p.around(f, l.Text), l, indent)
+	}
 	if f == nil {
 		if _, _, header := p.Opens("", l.Text); header {
 			open = nil
@@ -213,6 +225,20 @@ func (p *parser) place(f *frame, l *lines.Line, indent int, inside bool) error {
 		return nil
 	}
 	return p.put(into, l, indent)
+}
+
+// around returns the innermost block around f that knows a line, if f does not and the text does
+// not indent the header of f below its section; else f.
+func (p *parser) around(f *frame, text string) *frame {
+	if !f.flat || p.Takes(f.at, text) {
+		return f
+	}
+	for _, o := range slices.Backward(p.open[:slices.Index(p.open, f)]) {
+		if p.Takes(o.at, text) {
+			return o
+		}
+	}
+	return f
 }
 
 // flatIn returns the innermost block that has no line indented below it; nil if there is none.
@@ -289,10 +315,11 @@ func (p *parser) reopened(f *frame, l *lines.Line) *frame {
 // put adds a line to a block; nil is the top level. A header that the block already has opens
 // the existing block again.
 func (p *parser) put(f *frame, l *lines.Line, indent int) error {
+	own := &frame{line: l, indent: indent, depth: 1}
 	if f != nil {
+		own.flat = !slices.Contains(p.stack, f)
 		f = p.home(f, l.Text)
 	}
-	own := &frame{line: l, indent: indent, depth: 1}
 	above, section, into := (*lines.Line)(nil), "", &p.cfg.Lines
 	if f != nil {
 		own.depth, above, section, into = f.depth+1, f.line, f.line.Text, &f.line.Sub

@@ -7,7 +7,10 @@
 package forms
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -21,82 +24,265 @@ type Mode = lines.Place
 type Form struct {
 	// In lists the modes in which the line may stand.
 	In []Mode
-	// Key is the first words of the line. Lines with the same key set the same thing.
+	// Key is the first words of the line. Lines with the same key set the same thing. If it is a
+	// pattern with placeholders, such as "priority <0-7>", each of their values is a key of its own.
 	Key string
-	// Args reports whether the text after the key is understood; nil for any text. A line whose
-	// key matches and whose arguments do not is in force, but not understood.
-	Args func(text string) bool
+	// Args is the pattern of the text after the key: [Nothing] for no text, "" for any. A line whose
+	// key matches and whose arguments do not is not understood.
+	Args string
+	// No is set if the line begins with "no" and still sets something.
+	No bool
 	// Many is set if several such lines may stand in one block, each a setting of its own.
 	Many bool
-	// Unset is the command that removes the line; "" means "no" and the line itself.
-	Unset string
-	// Absent is the line that means the same as no line.
-	Absent string
+	// Unset is the command that removes the line, in which $line stands for the line; "" means "no"
+	// and the line itself or, in a strict table, its key. Absent is the line that means the same as
+	// no line. In a strict table, the first form of a key gives both.
+	Unset, Absent string
+	// Other is set for a line of another feature, which the table holds only for its block and its
+	// place in the printed order.
+	Other bool
 	// Why is the reason why the model cannot represent the line; "" if it can.
 	Why string
 	// Open is set if the handling of traffic may depend on a line that the model cannot represent.
 	Open bool
 	// Kinds lists the attributes that the line may change.
 	Kinds []qos.Kind
+
+	compiled
+}
+
+// Nothing is the pattern of a line without arguments.
+const Nothing = "[]"
+
+// compiled holds what a table has read from the patterns of a form.
+type compiled struct {
+	index int
+	first *Form   // first form of the same key
+	key   []token // nil if the key is plain words
+	line  []token // key and arguments; only the arguments if the key is plain words
+	list  bool    // the first value is a list, and each entry has a key of its own
+	one   []token // the key, with a single entry in place of a list
+	// unset is what removes the line after "no" or "default": the key, or the text of Unset; "" if
+	// only the line itself does.
+	unset string
+}
+
+// Index returns the position of the form in its table.
+func (f *Form) Index() int { return f.index }
+
+// Rank returns the position in its table of the first form with the same key.
+func (f *Form) Rank() int { return f.first.index }
+
+// First returns the first form with the same key.
+func (f *Form) First() *Form { return f.first }
+
+// List reports whether the key ends in a list. Each entry of the list is then a key of its own.
+func (f *Form) List() bool { return f.list }
+
+// Values returns the number of values of a line.
+func (f *Form) Values() int { return count(f.line) }
+
+// Write returns the line with the given values, "" for those of a part that is missing.
+func (f *Form) Write(values ...string) string {
+	var words []string
+	if f.No {
+		words = append(words, "no")
+	}
+	if f.key == nil {
+		words = append(words, f.Key)
+	}
+	words, _ = write(f.line, values, words)
+	return strings.Join(words, " ")
+}
+
+// Read returns the values of a line; ok is false if the form does not describe the line.
+func (f *Form) Read(line string) (values []string, ok bool) {
+	text, no := strings.CutPrefix(line, "no ")
+	if no != f.No {
+		return nil, false
+	}
+	found, ok := f.read(text)
+	return found.Values, ok && found.fits
+}
+
+// read matches a line without "no". ok is false if the key does not match.
+func (f *Form) read(text string) (found Found, ok bool) {
+	found = Found{Form: f}
+	if f.key == nil {
+		if text, ok = CutWords(text, f.Key); !ok {
+			return Found{}, false
+		}
+		found.Rest = text
+	}
+	rest, values, ok := consume(f.line, text, nil)
+	if ok && rest == "" {
+		found.fits, found.Values = true, values
+	}
+	return found, found.fits || f.key == nil
 }
 
 // Found is a line that a form describes.
 type Found struct {
 	*Form
 	Text string
-	// Rest is the text after the key.
+	// Rest is the text after a key of plain words.
 	Rest string
-	// Negated is set if the line begins with "no".
+	// Negated is set if the line begins with "no" or "default" and removes what the form describes.
 	Negated bool
+	// Values holds the values of the words that can have several: those of the key first, and ""
+	// for missing ones.
+	Values []string
+	fits   bool
 }
 
 // Fits reports whether the arguments of the line are understood.
-func (f Found) Fits() bool { return f.Negated || f.Args == nil || f.Args(f.Rest) }
+func (f Found) Fits() bool { return f.Negated || f.fits }
 
 // Sets returns what the line sets: its key, or the whole line if several may stand in a block.
 func (f Found) Sets() string {
-	if f.Many {
+	switch {
+	case f.Many:
 		return f.Text
+	case f.key == nil:
+		return f.Key
 	}
-	return f.Key
+	return f.KeyOf("")
+}
+
+// Word returns value i of the line, from 0; "" if it is missing.
+func (f Found) Word(i int) string {
+	if i >= len(f.Values) {
+		return ""
+	}
+	return f.Values[i]
+}
+
+// KeyOf returns the key of the line; entry is the entry of a list.
+func (f Found) KeyOf(entry string) string {
+	if f.key == nil {
+		return f.Key
+	}
+	values := f.Values
+	if f.list {
+		values = []string{entry}
+	}
+	words, _ := write(f.key, values, make([]string, 0, len(f.key)))
+	return strings.Join(words, " ")
+}
+
+// Entries returns the entries of the list in the line; nil if it has none.
+func (f Found) Entries() []int {
+	if !f.list {
+		return nil
+	}
+	ids, _ := f.listToken().list(f.Values[0])
+	return ids
+}
+
+func (f *Form) listToken() *token {
+	return &f.key[slices.IndexFunc(f.key, func(t token) bool { return t.kind == tokList })]
+}
+
+// Entry returns the line for a single entry of its list: "qos map dscp 26 to ...".
+func (f Found) Entry(id string) string {
+	return strings.Replace(f.Text, " "+f.Values[0]+" ", " "+id+" ", 1)
 }
 
 // Usual reports whether the line means the same as no line.
-func (f Found) Usual() bool { return f.Negated || f.Absent != "" && f.Text == f.Absent }
+func (f Found) Usual() bool {
+	return f.Negated || f.Text != "" && (f.Text == f.Absent || f.Text == f.first.Absent)
+}
 
 // Table finds the form of a line.
 type Table struct {
-	forms map[Mode]map[string][]*Form // by mode and first word, in the order of the table
+	// Strict is set if the system refuses a line whose arguments do not match, so that another line
+	// stays in force. Such a line has no form, and a line with "no" only if it states a key or a
+	// line of the table.
+	Strict bool
+
+	list []Form
+	// modes holds the forms by mode and first word, in the order of the table.
+	modes []map[string][]*Form
 }
 
+// Form returns the form at a position of the table.
+func (t *Table) Form(index int) *Form { return &t.list[index] }
+
 // NewTable returns a table of forms. Of two forms with keys that begin alike, the longer key must
-// come first.
+// come first, unless the table is strict.
 func NewTable(forms []Form) *Table {
-	t := &Table{forms: map[Mode]map[string][]*Form{}}
+	t := &Table{list: forms}
+	firsts := map[string]*Form{}
 	for i := range forms {
 		f := &forms[i]
+		f.compile(i)
+		id := fmt.Sprint(f.In, f.Key)
+		if firsts[id] == nil {
+			firsts[id] = f
+		}
+		f.first = firsts[id]
 		word, _, _ := strings.Cut(f.Key, " ")
 		for _, at := range f.In {
-			if t.forms[at] == nil {
-				t.forms[at] = map[string][]*Form{}
+			for len(t.modes) <= int(at) {
+				t.modes = append(t.modes, map[string][]*Form{})
 			}
-			t.forms[at][word] = append(t.forms[at][word], f)
+			for w := range strings.SplitSeq(word, "|") {
+				t.modes[at][w] = append(t.modes[at][w], f)
+			}
 		}
 	}
 	return t
 }
 
+func (f *Form) compile(index int) {
+	f.compiled = compiled{index: index}
+	args := f.Args
+	switch args {
+	case "":
+		args = "*"
+	case Nothing:
+		args = ""
+	}
+	if strings.ContainsAny(f.Key, "<|") {
+		f.key = compile(f.Key)
+		args = f.Key + " " + args
+		f.list = slices.ContainsFunc(f.key, func(t token) bool { return t.kind == tokList })
+	}
+	f.line, f.one = compile(args), compile(strings.ReplaceAll(f.Key, "<list:", "<0-"))
+	verb, rest, _ := strings.Cut(f.Unset, " ")
+	switch {
+	case f.Unset == "":
+		f.unset = f.Key
+	case verb == "no" && rest != "$line" || verb == "default":
+		f.unset = rest
+	}
+}
+
+// forms returns the forms in a mode of lines that begin with a word.
+func (t *Table) forms(at Mode, word string) []*Form {
+	if int(at) >= len(t.modes) {
+		return nil
+	}
+	return t.modes[at][word]
+}
+
 // Find returns the form of a line in a mode; ok is false if no key matches. Of forms with the same
 // key, it is the first whose arguments match, else the first.
 func (t *Table) Find(at Mode, line string) (found Found, ok bool) {
+	if t.Strict {
+		return t.findStrict(at, line)
+	}
 	text, negated := strings.CutPrefix(line, "no ")
 	word, _, _ := strings.Cut(text, " ")
-	for _, f := range t.forms[at][word] {
-		rest, has := CutWords(text, f.Key)
-		if !has || ok && f.Key != found.Key {
+	for _, f := range t.forms(at, word) {
+		if ok && f.Key != found.Key {
 			continue
 		}
-		g := Found{Form: f, Text: line, Rest: rest, Negated: negated}
+		g, has := f.read(text)
+		if !has {
+			continue
+		}
+		g.Text, g.Negated = line, negated
 		if !ok || g.Fits() {
 			found, ok = g, true
 		}
@@ -107,11 +293,73 @@ func (t *Table) Find(at Mode, line string) (found Found, ok bool) {
 	return found, ok
 }
 
+func (t *Table) findStrict(at Mode, line string) (Found, bool) {
+	verb, text, _ := strings.Cut(line, " ")
+	negated := verb == "no" || verb == "default"
+	if !negated {
+		verb, text = "", line
+	}
+	word, _, _ := strings.Cut(text, " ")
+	candidates := t.forms(at, word)
+	for _, f := range candidates {
+		if f.No == (verb == "no") && verb != "default" {
+			if g, ok := f.read(text); ok && g.fits {
+				g.Text = line
+				return g, true
+			}
+		}
+	}
+	if !negated {
+		return Found{}, false
+	}
+	for _, f := range candidates {
+		if f.first != f || f.Other || f.unset == "" {
+			continue
+		}
+		if f.key == nil && text == f.unset {
+			return Found{Form: f, Text: line, Negated: true}, true
+		}
+		if f.key == nil || f.unset != f.Key {
+			continue
+		}
+		if rest, values, ok := consume(f.one, text, nil); ok && rest == "" {
+			return Found{Form: f, Text: line, Negated: true, Values: values}, true
+		}
+	}
+	for _, f := range candidates {
+		if g, ok := f.read(text); ok && g.fits && !f.No {
+			g.Text, g.Negated = line, true
+			return g, true
+		}
+	}
+	return Found{}, false
+}
+
+// Unset returns the command that removes what a key sets; held is the present line of the key. It
+// is "" for a key that the table does not have.
+func (t *Table) Unset(at Mode, key, held string) string {
+	word, _, _ := strings.Cut(key, " ")
+	for _, f := range t.forms(at, word) {
+		if rest, _, ok := consume(f.one, key, nil); !ok || rest != "" || f.Other || f.first != f {
+			continue
+		}
+		return strings.Replace(cmp.Or(f.Unset, "no "+key), "$line", held, 1)
+	}
+	return ""
+}
+
 // Last returns the last line of a block for each thing that its lines set, by [Found.Sets].
 func (t *Table) Last(at Mode, block *lines.Line) map[string]*lines.Line {
 	out := make(map[string]*lines.Line, len(block.Sub))
 	for _, l := range block.Sub {
-		if f, ok := t.Find(at, l.Text); ok {
+		f, ok := t.Find(at, l.Text)
+		switch {
+		case !ok:
+		case f.list:
+			for _, id := range f.Entries() {
+				out[f.KeyOf(strconv.Itoa(id))] = l
+			}
+		default:
 			out[f.Sets()] = l
 		}
 	}
@@ -140,19 +388,3 @@ func CutWords(text, words string) (rest string, ok bool) {
 	}
 	return strings.TrimLeft(rest, " "), true
 }
-
-// Word returns a function that takes one of the words.
-func Word(words ...string) func(string) bool {
-	return func(text string) bool { return slices.Contains(words, text) }
-}
-
-// Number returns a function that takes a number of at most max.
-func Number(max int) func(string) bool {
-	return func(text string) bool {
-		_, ok := lines.Number(text, max)
-		return ok
-	}
-}
-
-// Nothing takes no arguments.
-func Nothing(text string) bool { return text == "" }

@@ -15,7 +15,7 @@ import (
 func Account(c *Config, m ClassModel) []render.Line {
 	v := newView(c, m)
 	a := &accountant{v: v, dev: v.device(), users: map[string]map[string][]string{}, timers: v.readTimers()}
-	a.Ledger = forms.Ledger{Table: grammar, Top: inGlobal, Opens: opens, Comment: isComment, Listed: listed}
+	a.Ledger = forms.Ledger{Table: grammar, Join: " / ", Top: inGlobal, Opens: opens, Comment: isComment, Listed: listed}
 	a.survey(c)
 	a.claimGlobal()
 	for _, l := range c.Lines {

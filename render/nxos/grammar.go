@@ -2,6 +2,7 @@ package nxos
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -206,13 +207,13 @@ const (
 // CiscoNxos_class_map.g4.
 var grammar = forms.NewTable(slices.Concat(
 	standing([]place{inGlobal},
-		forms.Form{Key: keyWatchdog, Args: forms.Word("on", "off"), Absent: keyWatchdog + " off", Kinds: changesWatchdog},
-		forms.Form{Key: keyInterval, Args: forms.Number(1e6), Kinds: changesPolling},
-		forms.Form{Key: keyMultiplier, Args: forms.Number(1e6), Kinds: changesWatchdog},
-		forms.Form{Key: keyRestore, Args: forms.Number(1e6), Kinds: changesWatchdog},
-		forms.Form{Key: keyFixed, Args: forms.Word("0")},
+		forms.Form{Key: keyWatchdog, Args: "on|off", Absent: keyWatchdog + " off", Kinds: changesWatchdog},
+		forms.Form{Key: keyInterval, Args: "<0-1000000>", Kinds: changesPolling},
+		forms.Form{Key: keyMultiplier, Args: "<0-1000000>", Kinds: changesWatchdog},
+		forms.Form{Key: keyRestore, Args: "<0-1000000>", Kinds: changesWatchdog},
+		forms.Form{Key: keyFixed, Args: "0"},
 		forms.Form{Key: keyFixed, Why: "this tool cannot represent a fixed time after which a queue is restored"},
-		forms.Form{Key: keyOverride, Args: forms.Word("off"), Kinds: changesPause},
+		forms.Form{Key: keyOverride, Args: "off", Kinds: changesPause},
 	),
 	standing([]place{inClassMap},
 		forms.Form{Key: keyDSCP, Many: true, Kinds: changesInput},
@@ -234,7 +235,7 @@ var grammar = forms.NewTable(slices.Concat(
 		forms.Form{Key: "service-policy", Why: noActionPlace},
 	),
 	standing([]place{inClassNetwork},
-		forms.Form{Key: keyMTU, Args: forms.Number(maxMTU), Unset: "no mtu", Absent: "mtu 1500", Kinds: changesMTU},
+		forms.Form{Key: keyMTU, Args: "<0-" + strconv.Itoa(maxMTU) + ">", Unset: "no mtu", Absent: "mtu 1500", Kinds: changesMTU},
 		forms.Form{Key: keyPause, Many: true, Kinds: changesPause},
 		forms.Form{Key: "pause", Many: true, Why: noLinePlace},
 		forms.Form{Key: "congestion-control", Why: noLinePlace},
@@ -264,16 +265,16 @@ var grammar = forms.NewTable(slices.Concat(
 	),
 	standing([]place{inInterface, inProfile},
 		forms.Form{Key: keyDescription},
-		forms.Form{Key: keyMTU, Args: forms.Number(1 << 16), Unset: "no mtu", Absent: "mtu 1500", Kinds: changesMTU},
+		forms.Form{Key: keyMTU, Args: "<0-65536>", Unset: "no mtu", Absent: "mtu 1500", Kinds: changesMTU},
 		forms.Form{Key: keyPFC, Args: pfcMode, Absent: keyPFC + " auto", Kinds: changesPause},
-		forms.Form{Key: keyWatchdog, Args: func(text string) bool { return forms.Word("on", "off")(firstWord(text)) }, Absent: keyWatchdog + " off", Kinds: changesWatchdog},
+		forms.Form{Key: keyWatchdog, Args: "on|off *", Absent: keyWatchdog + " off", Kinds: changesWatchdog},
 		forms.Form{Key: keyInput, Args: policyName, Kinds: changesInput},
 		forms.Form{Key: keyOutput, Args: policyName, Kinds: changesQueue},
 		forms.Form{Key: keyQueuingInput, Args: policyName, Kinds: changesGroup},
 		forms.Form{Key: "service-policy", Many: true, Why: forms.NotKnown},
 		forms.Form{Key: keyShutdown, Kinds: changesAdmin},
-		forms.Form{Key: keyReceive, Args: forms.Word("on", "off"), Unset: keyReceive + " off", Absent: keyReceive + " off", Kinds: changesLink},
-		forms.Form{Key: keySend, Args: forms.Word("on", "off"), Unset: keySend + " off", Absent: keySend + " off", Kinds: changesLink},
+		forms.Form{Key: keyReceive, Args: "on|off", Unset: keyReceive + " off", Absent: keyReceive + " off", Kinds: changesLink},
+		forms.Form{Key: keySend, Args: "on|off", Unset: keySend + " off", Absent: keySend + " off", Kinds: changesLink},
 		forms.Form{Key: keyChannel, Kinds: changesAny},
 		forms.Form{Key: "switchport", Many: true, Kinds: changesAdmin},
 		forms.Form{Key: "ip address", Many: true},
@@ -295,17 +296,11 @@ func standing(modes []place, list ...forms.Form) []forms.Form {
 	return list
 }
 
-// pfcMode reports whether this is a PFC mode: "on", "auto send-tlv".
-func pfcMode(text string) bool {
-	mode, more, _ := strings.Cut(text, " ")
-	return (mode == "on" || mode == "off" || mode == "auto") && (more == "" || more == "send-tlv")
-}
-
-// policyName reports whether this is the name of a policy, with the option that follows it.
-func policyName(text string) bool {
-	name, more, _ := strings.Cut(text, " ")
-	return name != "" && (more == "" || more == "no-stats")
-}
+// Patterns of arguments: a PFC mode, and the name of a policy with the option that follows it.
+const (
+	pfcMode    = "on|off|auto [send-tlv]"
+	policyName = "<word> [no-stats]"
+)
 
 // elsewhere holds the first words of lines of the top level that have nothing to do with QoS. Such
 // a line ends the blocks before it.

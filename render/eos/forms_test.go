@@ -1,0 +1,122 @@
+package eos
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// Without a line, only the attributes change that its form names.
+func TestFormsNameWhatTheyChange(t *testing.T) {
+	tried := 0
+	for file, text := range published(t) {
+		c := mustParse(t, text)
+		whole := deviceOf(c)
+		var without func(section string, at place, block *Line)
+		without = func(section string, at place, block *Line) {
+			for i, l := range block.Sub {
+				if id, in, ok := blockOf(section, l.Text); ok {
+					without(id, in, l)
+					continue
+				}
+				h, ok := match(l.Text, at)
+				if !ok || h.Other {
+					continue
+				}
+				tried++
+				all := block.Sub
+				block.Sub = slices.Delete(slices.Clone(all), i, i+1)
+				for _, change := range qos.Diff(deviceOf(c), whole) {
+					if !slices.Contains(h.Kinds, change.Field.Kind) {
+						t.Errorf("%s, line %d (%s): %s", file, l.No, l.Text, change.Field)
+					}
+				}
+				block.Sub = all
+			}
+		}
+		top := &Line{Sub: c.Lines}
+		for i, l := range c.Lines {
+			if id, in, ok := blockOf("", l.Text); ok {
+				without(id, in, l)
+			} else if h, ok := match(l.Text, inGlobal); ok && !h.Other {
+				tried++
+				c.Lines = slices.Delete(slices.Clone(top.Sub), i, i+1)
+				for _, change := range qos.Diff(deviceOf(c), whole) {
+					if !slices.Contains(h.Kinds, change.Field.Kind) {
+						t.Errorf("%s, line %d (%s): %s", file, l.No, l.Text, change.Field)
+					}
+				}
+				c.Lines = top.Sub
+			}
+		}
+	}
+	if tried < 1400 {
+		t.Errorf("only %d lines were left out", tried)
+	}
+}
+
+// A line that a form writes is read as the same values by the same form.
+func TestFormsReadWhatTheyWrite(t *testing.T) {
+	r := rand.New(rand.NewPCG(34, 0))
+	table := grammar()
+	for i := range rows {
+		f := table.Form(i)
+		for range 50 {
+			line := f.Write(draw(r, f.Key+" "+f.Args)...)
+			values, ok := f.Read(line)
+			if !ok {
+				t.Errorf("%q of form %q is not read", line, f.Key)
+				break
+			}
+			if again := f.Write(values...); again != line {
+				t.Errorf("%q is written as %q", line, again)
+			}
+			for _, at := range f.In {
+				h, ok := match(line, at)
+				if !ok || h.Negated || h.Key != f.Key && !f.Other {
+					t.Errorf("%q of form %q is found as one of %q", line, f.Key, h.Key)
+				}
+			}
+		}
+	}
+}
+
+// draw returns values for the words of a pattern that can have several. All groups are present, or
+// all are missing.
+func draw(r *rand.Rand, pattern string) (values []string) {
+	whole := r.IntN(2) == 0
+	optional := false
+	for _, w := range strings.Fields(pattern) {
+		optional = optional || w[0] == '['
+		ends := strings.HasSuffix(w, "]")
+		w = strings.Trim(w, "[]")
+		low, high, isRange := strings.Cut(strings.Trim(w, "<>"), "-")
+		v := ""
+		switch {
+		case strings.Contains(w, "|") && !strings.Contains(w, "<"):
+			v = strings.Split(w, "|")[r.IntN(strings.Count(w, "|")+1)]
+		case w == "<word>":
+			v = "NAME"
+		case strings.Contains(w, "<decimal>"):
+			v = strconv.Itoa(r.IntN(100)) + "." + strconv.Itoa(r.IntN(100))
+		case strings.HasPrefix(w, "<list:"):
+			v = strconv.Itoa(r.IntN(4)) + " " + strconv.Itoa(4+r.IntN(4))
+		case isRange && w[0] == '<':
+			from, _ := strconv.Atoi(low)
+			to, _ := strconv.Atoi(high)
+			v = strconv.Itoa(from + r.IntN(to-from+1))
+		}
+		switch {
+		case optional && !whole && v != "":
+			values = append(values, "")
+		case v != "":
+			values = append(values, v)
+		}
+		optional = optional && !ends
+	}
+	return values
+}

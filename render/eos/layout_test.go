@@ -1,0 +1,237 @@
+package eos
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render"
+)
+
+// published returns the configurations of the import corpus, by name.
+func published(t testing.TB) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob("../../fleet/testdata/adopt/eos/*.txtar")
+	if err != nil || len(files) < 80 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	out := map[string]string{}
+	for _, file := range files {
+		a, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range a.Files {
+			if f.Name == "config" {
+				out[strings.TrimSuffix(filepath.Base(file), ".txtar")] = string(f.Data)
+			}
+		}
+	}
+	return out
+}
+
+// laidOut returns a parsed configuration as text, with each line at the column and after the
+// separator that place gives. Banners and lines below unknown lines keep their indentation.
+func laidOut(c *Config, place func(path []*Line) (column int, before string)) string {
+	var b strings.Builder
+	var write func(path, ls []*Line)
+	write = func(path, ls []*Line) {
+		for _, l := range ls {
+			own := append(slices.Clip(path), l)
+			column, before := 3*len(path), ""
+			if inBlock(own) {
+				column, before = place(own)
+			}
+			b.WriteString(before + strings.Repeat(" ", column) + l.Text + "\n")
+			if isRaw(l.Text) {
+				for _, s := range l.Sub {
+					b.WriteString(s.Text + "\n")
+				}
+				continue
+			}
+			write(own, l.Sub)
+		}
+	}
+	write(nil, c.Lines)
+	return b.String()
+}
+
+// sections holds the beginnings of the headers of blocks in which EOS configures QoS, and blocks
+// those of the blocks in them.
+var (
+	sectionHeads = []string{sectionInterface, sectionProfile, "class-map ", "policy-map ", mmuProfile}
+	blockHeads   = []string{"tx-queue ", "uc-tx-queue ", "mc-tx-queue ", "class ", "ethernet"}
+)
+
+// inBlock reports whether the blocks above a line are ones that EOS configures QoS in.
+func inBlock(path []*Line) bool {
+	begins := func(l *Line, heads []string) bool {
+		return slices.ContainsFunc(heads, func(h string) bool { return strings.HasPrefix(l.Text, h) })
+	}
+	return len(path) == 1 || begins(path[0], sectionHeads) && (len(path) == 2 || len(path) == 3 && begins(path[1], blockHeads))
+}
+
+// layouts are ways in which people paste a configuration. None changes its meaning.
+var layouts = map[string]func(c *Config) string{
+	"blank lines": func(c *Config) string {
+		return laidOut(c, func(path []*Line) (int, string) { return 3 * (len(path) - 1), "\n" })
+	},
+	"flat": func(c *Config) string {
+		return laidOut(c, func([]*Line) (int, string) { return 0, "" })
+	},
+	"flat with blank lines": func(c *Config) string {
+		return laidOut(c, func([]*Line) (int, string) { return 0, "\n" })
+	},
+	"flat with separators": func(c *Config) string {
+		return laidOut(c, func([]*Line) (int, string) { return 0, "!\n" })
+	},
+	"separators": func(c *Config) string {
+		return laidOut(c, func(path []*Line) (int, string) { return 3 * (len(path) - 1), "!\n" })
+	},
+	"queues and classes in column 0": func(c *Config) string {
+		return laidOut(c, func(path []*Line) (int, string) {
+			if len(path) > 1 && slices.ContainsFunc(blockHeads, func(h string) bool { return strings.HasPrefix(path[1].Text, h) }) {
+				return 3 * (len(path) - 2), ""
+			}
+			return 3 * (len(path) - 1), ""
+		})
+	},
+	"queues and classes at the column of their lines": func(c *Config) string {
+		return laidOut(c, func(path []*Line) (int, string) { return 3 * min(len(path)-1, 1), "" })
+	},
+}
+
+// Decode and Account do not depend on how the text of a configuration is laid out.
+func TestLayoutsMeanTheSame(t *testing.T) {
+	configs := published(t)
+	for name, lay := range layouts {
+		t.Run(name, func(t *testing.T) {
+			devices, missing := 0, 0
+			for file, text := range configs {
+				c := mustParse(t, mustParse(t, text).String()) // without ranges of ports
+				got := mustParse(t, lay(c))
+				if same, lost := compared(t, c, got); !same || lost > 0 {
+					devices, missing = devices+1, missing+lost
+					t.Logf("%s: same device: %v, lines lost: %d", file, same, lost)
+				}
+			}
+			if devices > 0 {
+				t.Errorf("%d of %d configurations are read differently; %d lines are missing from the accounts", devices, len(configs), missing)
+			}
+		})
+	}
+}
+
+// compared compares the devices of two configurations, and counts the account lines of the first
+// that the second does not have.
+func compared(t *testing.T, want, got *Config) (same bool, lost int) {
+	have := map[string]int{}
+	for _, l := range Account(got) {
+		have[accounted(l)]++
+	}
+	for _, l := range Account(want) {
+		if have[accounted(l)]--; have[accounted(l)] < 0 {
+			lost++
+			t.Logf("lost: %s", accounted(l))
+		}
+	}
+	return reflect.DeepEqual(deviceOf(want), deviceOf(got)), lost
+}
+
+func deviceOf(c *Config) *qos.Device {
+	d, _ := Decode(c)
+	return d
+}
+
+// accounted returns an account line without its line number and the numbers in its reason.
+func accounted(l render.Line) string {
+	why, _, _ := strings.Cut(l.Why, " by line ")
+	return fmt.Sprintf("%s | %s | %s | %s | %s | %v | %v | %v", l.Where, l.Text, l.Fate, why, l.Check, l.Ports, l.Attrs, l.Keys)
+}
+
+// following returns the lines that follow another line of the same block in which the tool reads
+// every line.
+func following(c *Config) map[*Line]bool {
+	out := map[*Line]bool{}
+	for _, l := range c.Lines {
+		for _, head := range sectionHeads {
+			if !strings.HasPrefix(l.Text, head) {
+				continue
+			}
+			for i, s := range l.Sub {
+				out[s] = i > 0
+				for j, q := range s.Sub {
+					out[q] = j > 0
+				}
+			}
+		}
+	}
+	return out
+}
+
+// A line about QoS that this tool does not know, between two lines of a block, is in the account
+// and changes nothing else.
+func TestUnknownLineBetweenTwoLines(t *testing.T) {
+	const strange = "qos frobnicate 7"
+	for _, step := range []int{3, 0} {
+		changed, missing, tried := 0, 0, 0
+		for file, text := range published(t) {
+			c := mustParse(t, text)
+			want := deviceOf(c)
+			for at, has := range following(c) {
+				if !has {
+					continue
+				}
+				tried++
+				got := mustParse(t, laidOut(c, func(path []*Line) (int, string) {
+					column := step * (len(path) - 1)
+					if path[len(path)-1] == at {
+						return column, strings.Repeat(" ", column) + strange + "\n"
+					}
+					return column, ""
+				}))
+				if !reflect.DeepEqual(deviceOf(got), want) {
+					changed++
+					t.Logf("%s, line %d (%s), indented by %d: the device changes", file, at.No, at.Text, step)
+				}
+				if !slices.ContainsFunc(Account(got), func(l render.Line) bool { return l.Text == strange }) {
+					missing++
+					t.Logf("%s, line %d (%s), indented by %d: the strange line is not in the account", file, at.No, at.Text, step)
+				}
+			}
+		}
+		if changed+missing > 0 {
+			t.Errorf("indented by %d: of %d strange lines %d change the device and %d are not in the account", step, tried, changed, missing)
+		}
+	}
+}
+
+// What was read from any text, and printed, is read as the same.
+func TestPrintedIsReadAsTheSame(t *testing.T) {
+	pool := []string{
+		"interface Ethernet1/1", "interface Ethernet1/2", "interface Et1-3", "qos profile P", "qos profile Q", "uc-tx-queue 3", "uc-tx-queue 4", "tx-queue 3",
+		"class-map type qos match-any A", "policy-map type quality-of-service P", "class A", "class B", "interface defaults", "ethernet", mmuProfile + "X",
+		"hostname x", "frobnicate 7", "vlan 10", "!! comment", "", "!", "spanning-tree mode none",
+		"mtu 9216", "l2 mtu 9000", "match dscp 26", "set traffic-class 3", "bandwidth percent 3", "no priority", "priority-flow-control on", "no shutdown", "shape rate 100",
+		"ingress headroom cells 3", "qos trust dscp", "qos map dscp 26 to traffic-class 3", "description x", "service-policy type qos input P", "exit", "end", "router bgp 1", "banner motd", "EOF",
+	}
+	r := rand.New(rand.NewPCG(34, 0))
+	for range 5000 {
+		var b strings.Builder
+		for range 2 + r.IntN(14) {
+			b.WriteString(strings.Repeat(" ", []int{0, 0, 3, 6}[r.IntN(4)]) + pool[r.IntN(len(pool))] + "\n")
+		}
+		b.WriteString("EOF\n") // ends a banner
+		text := mustParse(t, b.String()).String()
+		if again := mustParse(t, text).String(); again != text {
+			t.Fatalf("read\n%s\nas\n%s\nand that as\n%s", b.String(), text, again)
+		}
+	}
+}
