@@ -187,15 +187,14 @@ func (t *configText) lineAbout(port string, attr qos.Attr) int {
 }
 
 var (
-	dropsAtRandom = lazyre.New(`\bdrop`)
-	watchdogLine  = lazyre.New(`(?i)watch-?dog|pfc_?wd`)
-	halfOf        = lazyre.New(`does nothing|guards none|is off|no row`)
-	policyHeader  = lazyre.New(`^(?:policy-map(?: type (qos|quality-of-service|queuing|network-qos))?|(qos profile)) ([^\s]+)$`)
-	pfcOn         = lazyre.New(`^priority-flow-control (?:mode )?on\b`)
-	noDrop        = lazyre.New(`^priority-flow-control priority (\d) no-drop`)
-	pauses        = lazyre.New(`^pause\b`)
-	forRoCE       = lazyre.New(`^(pause\b|random-detect|priority-flow-control)`)
-	marking       = lazyre.New(`^qos map traffic-class (\d) to dscp (\d{1,2})$`)
+	watchdogLine = lazyre.New(`(?i)watch-?dog|pfc_?wd`)
+	halfOf       = lazyre.New(`does nothing|guards none|is off|no row`)
+	policyHeader = lazyre.New(`^(?:policy-map(?: type (qos|quality-of-service|queuing|network-qos))?|(qos profile)) ([^\s]+)$`)
+	pfcOn        = lazyre.New(`^priority-flow-control (?:mode )?on\b`)
+	noDrop       = lazyre.New(`^priority-flow-control priority (\d) no-drop`)
+	pauses       = lazyre.New(`^pause\b`)
+	forRoCE      = lazyre.New(`^(pause\b|random-detect|priority-flow-control)`)
+	marking      = lazyre.New(`^qos map traffic-class (\d) to dscp (\d{1,2})$`)
 )
 
 // lines finds faults that only the text shows: policies attached nowhere, and half of a setting
@@ -238,8 +237,8 @@ func (r *soloRun) marks(m *qos.Maps) {
 		}
 		tc, _ := strconv.Atoi(w[1])
 		d, _ := strconv.Atoi(w[2])
-		if d < qos.NumDSCP && tcOf(m, d) != tc {
-			r.foundAt("CLS-17", checks.Warning, "", r.text.blocks[header][0].no, "%s marks what leaves and classifies nothing: DSCP %d is in traffic class %d", term.CleanLine(header), d, tcOf(m, d))
+		if d < qos.NumDSCP && class.TCOf(m, d) != tc {
+			r.foundAt("CLS-17", checks.Warning, "", r.text.blocks[header][0].no, "%s marks what leaves and classifies nothing: DSCP %d is in traffic class %d", term.CleanLine(header), d, class.TCOf(m, d))
 		}
 	}
 }
@@ -346,7 +345,7 @@ func compareConfigs(cs []Config) []checks.Finding {
 				if v != usual && at[name+usual] == "" && !said {
 					k := Lookup(id)
 					k.MayFind(s)
-					out = append(out, checks.Finding{ID: id, Severity: s, Device: name, Fix: aloneFix(k), Where: at[name+v],
+					out = append(out, checks.Finding{ID: id, Severity: s, Device: name, Fix: k.FixAlone(), Where: at[name+v],
 						What: fmt.Sprintf(what, v, usual, natural.Fold(*values.At(usual)))})
 				}
 			}

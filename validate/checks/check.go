@@ -38,6 +38,14 @@ type Check struct {
 	State    func(*Switch)  `json:"-"` // runs on each switch whose running state was read
 	Link     func(*Link)    `json:"-"` // runs on each link whose ends are both known
 	Outliers func(*Outlier) `json:"-"` // runs on the members of a group that differ from most of it
+	Port     func(*Port)    `json:"-"` // runs on each port of switches and of saved configurations
+	Alone    func(*File)    `json:"-"` // runs on each configuration that is checked without an intent
+
+	// AloneFix is the fix where there is no intent; "" if Fix says it.
+	AloneFix string `json:"-"`
+	// ByText is set if lines of a configuration, or its differences from others, may fail the check
+	// where there is no intent.
+	ByText bool `json:"-"`
 }
 
 // Rule is a severity and its condition; When is empty if there is only one severity.
@@ -63,6 +71,21 @@ func (c *Check) MayFind(s Severity) {
 	if !slices.ContainsFunc(c.Rules, func(r Rule) bool { return r.Severity == s }) {
 		panic(fmt.Sprintf("%s has no severity %q", c.ID, s))
 	}
+}
+
+// MadeAlone reports whether the check is made for configurations without an intent.
+func (c *Check) MadeAlone() bool { return c.Alone != nil || c.Port != nil || c.ByText }
+
+// FixAlone returns the fix where there is no intent to change or to apply; "" if there is none.
+func (c *Check) FixAlone() string {
+	if c.AloneFix != "" {
+		return c.AloneFix
+	}
+	fix := strings.TrimSuffix(c.Fix, ": "+ApplyIntent)
+	if strings.Contains(fix, ApplyIntent) {
+		return ""
+	}
+	return fix
 }
 
 // Made reports whether this version makes the check.

@@ -78,6 +78,20 @@ func (r *Switch) Perform(c *Check) {
 	if c.State != nil && r.Source == Running {
 		c.State(r)
 	}
+	if c.Port != nil {
+		r.performPorts(c)
+	}
+}
+
+// performPorts runs a check on each port.
+func (r *Switch) performPorts(c *Check) {
+	name := ""
+	one := &Port{ByIntent: true, Read: r.Source != Intended, Found: func(f Finding, attrs ...qos.Attr) { r.Found(f, name, attrs...) }}
+	for p, q := range r.Ports() {
+		name = p.Name
+		one.Config, one.LinkPause, one.Maps, one.Lossless = q, q.LinkPause.V, r.Config.ClassifiedBy(p.Name), r.Lossless(p.Settings)
+		c.Port(one)
+	}
 }
 
 // Compare computes the differences from the intent, once.

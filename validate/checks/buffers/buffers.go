@@ -44,6 +44,7 @@ var Checks = []checks.Check{
 		Why:    "lossless packets are dropped at egress",
 		Fix:    "give the queue's profile a static threshold as large as the pool",
 		Switch: checks.OnlyObserved(checks.EachLossless(egressLimit)), Plans: true,
+		Alone: checks.InEachPausingPort(egressAlone),
 	},
 	{
 		ID: "BUF-09", Title: "alpha or pool of lossless priority groups is not the role's, the intent's or the platform's",

@@ -399,10 +399,10 @@ func otherAlpha(o *checks.Outlier) {
 	o.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("alpha of lossless groups is %s, on %d of %d ports (%s) %s", o.Value, o.Share, o.Of, strings.TrimSpace(o.Group), o.Usual)})
 }
 
-// EgressShort reports whether the static threshold of a lossless queue is below the bytes that
+// egressShort reports whether the static threshold of a lossless queue is below the bytes that
 // the ingress pool admits and below the vendor's, and returns it. sure is set if the vendor's
 // threshold is known.
-func EgressShort(cfg *qos.Device, m *catalog.Model, name string, admits int64) (limit int64, sure, short bool) {
+func egressShort(cfg *qos.Device, m *catalog.Model, name string, admits int64) (limit int64, sure, short bool) {
 	profile := cfg.Profiles[name]
 	if !profile.Static || admits <= 0 || profile.Threshold >= admits {
 		return 0, false, false
@@ -420,7 +420,7 @@ func EgressShort(cfg *qos.Device, m *catalog.Model, name string, admits int64) (
 // egressOf says why a lossless queue holds less than its ingress pool admits: a static
 // threshold, or an egress pool or alpha below the vendor's.
 func egressOf(r *checks.Switch, name string, admits int64) (what string, sure, short bool) {
-	if limit, sure, short := EgressShort(r.Config, r.Device.Model, name, admits); short {
+	if limit, sure, short := egressShort(r.Config, r.Device.Model, name, admits); short {
 		return fmt.Sprintf("is limited to %d B", limit), sure, true
 	}
 	profile := r.Config.Profiles[name]

@@ -24,6 +24,8 @@ var classificationChecks = []checks.Check{
 		Why:    "the class changes in the middle of a path, and lossless forwarding ends there",
 		Fix:    "give the DSCP one class everywhere: apply the intent",
 		Switch: checks.OnlyObserved(checks.EachPort(classOfDSCP)), Outliers: otherClass,
+		AloneFix: "if the two are in one fabric, give each DSCP one class everywhere",
+		ByText:   true,
 	},
 	{
 		ID: "CLS-02", Title: "a DSCP of a lossless class is mapped to a lossy one",
@@ -39,6 +41,7 @@ var classificationChecks = []checks.Check{
 		Why:    "traffic that does not slow down fills the lossless buffer and triggers PFC",
 		Fix:    "list the DSCPs of the class, and leave the rest to a lossy one",
 		Switch: checks.EachPort(foreignInLossless),
+		Alone:  eachClassified(defaultAlone),
 	},
 	{
 		ID: "CLS-04", Title: "a port does not trust DSCP",
@@ -47,20 +50,21 @@ var classificationChecks = []checks.Check{
 		Why:    "routed and untagged frames fall into the default class",
 		Fix:    "trust dscp",
 		Switch: checks.EachPort(trustOfPorts),
+		Alone:  checks.InEachPausingPort(trustAlone),
 	},
 	{
 		ID: "CLS-05", Title: "the traffic of a lossless class and its pause are in different queues",
 		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
-		Why:    "the peer's pause stops the wrong queue",
-		Fix:    "map traffic class and PFC priority to one queue",
-		Switch: mapsAgree("queue", qos.TCToQueue, qos.PFCToQueue),
+		Why:  "the peer's pause stops the wrong queue",
+		Fix:  "map traffic class and PFC priority to one queue",
+		Port: mapsAgree("queue", qos.TCToQueue, qos.PFCToQueue),
 	},
 	{
 		ID: "CLS-06", Title: "the traffic of a lossless class and its pause are in different priority groups",
 		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
-		Why:    "pause is sent for a different priority than the one whose buffer fills",
-		Fix:    "map traffic class and PFC priority to one priority group",
-		Switch: mapsAgree("priority group", qos.TCToGroup, qos.PFCToGroup),
+		Why:  "pause is sent for a different priority than the one whose buffer fills",
+		Fix:  "map traffic class and PFC priority to one priority group",
+		Port: mapsAgree("priority group", qos.TCToGroup, qos.PFCToGroup),
 	},
 	{
 		ID: "CLS-07", Title: "a switch rewrites the DSCP of a class",
@@ -68,6 +72,7 @@ var classificationChecks = []checks.Check{
 		Why:    "the next hop puts the packets into another class",
 		Fix:    "remove the rewrite",
 		Switch: checks.OnlyObserved(checks.EachClass(rewrites)),
+		Alone:  eachClassified(rewrittenAlone),
 	},
 	{
 		ID: "CLS-09", Title: "congestion notifications are not served first",
@@ -95,7 +100,8 @@ var classificationChecks = []checks.Check{
 		ID: "CLS-12", Title: "a classifier cannot match",
 		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why: "the traffic stays in the default class", Fix: "match any, or reorder the classes",
-		State: failingLines,
+		State:  failingLines,
+		ByText: true,
 	},
 	{
 		ID: "CLS-13", Title: "DSCPs are left to the platform's own map",
@@ -127,9 +133,10 @@ var classificationChecks = []checks.Check{
 	{
 		ID: "CLS-17", Title: "a DSCP rewrite is used where classification was meant",
 		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
-		Why:   "a rewrite marks packets but does not classify them: the traffic stays in the class that it was in",
-		Fix:   "classify by DSCP{how}, and remove the rewrite",
-		State: failingLines,
+		Why:    "a rewrite marks packets but does not classify them: the traffic stays in the class that it was in",
+		Fix:    "classify by DSCP{how}, and remove the rewrite",
+		State:  failingLines,
+		ByText: true,
 	},
 	{
 		ID: "CLS-18", Title: "a lossless class holds control traffic",
@@ -138,11 +145,13 @@ var classificationChecks = []checks.Check{
 		Fix:     "keep DSCP 48 and 56 out of lossless classes",
 		Sources: []string{"RFC 4594, section 3.2"},
 		Switch:  checks.OnlyIntended(checks.EachLossless(controlInLossless)),
+		Alone:   eachClassified(controlAlone),
 	},
 	{
 		ID: "CLS-19", Title: "no code point reaches a lossless priority",
 		Rules: []checks.Rule{{Severity: checks.Error, When: "where the port is lossless for nothing else"}, {Severity: checks.Warning, When: "where another priority is in use, or a policy is not in the file"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why: "the traffic that should be lossless is in a lossy class", Fix: "classify the DSCP of the traffic into the class that is paused",
+		Alone: eachClassified(unusedAlone),
 	},
 }
 
@@ -360,22 +369,21 @@ func trustOfPorts(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	}
 }
 
-// mapsAgree compares, for each lossless class, the map that its traffic uses with the map that
-// its pause uses.
-func mapsAgree(what string, first, second qos.Table) func(*checks.Switch) {
-	return checks.OnlyObserved(checks.EachPort(func(r *checks.Switch, p *intent.Port, q *qos.Port) {
-		m := r.Config.ClassifiedBy(p.Name)
-		if m == nil {
+// mapsAgree compares, for each priority that a port pauses, the map that its traffic uses with the map
+// that its pause uses. Without an intent, priorities that no DSCP reaches do not count.
+func mapsAgree(what string, first, second qos.Table) func(*checks.Port) {
+	return func(p *checks.Port) {
+		if !p.Read || p.Maps == nil || !p.ByIntent && p.Config.Trust.V == qos.TrustPCP {
 			return
 		}
-		a, b := m.Table(first), m.Table(second)
-		for _, prio := range q.PFC.Or(0).List() {
-			if x, y := a[prio], b[prio]; x >= 0 && y >= 0 && x != y {
-				r.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("traffic class %d uses %s %d, but pause of priority %d belongs to %s %d", prio, what, x, prio, what, y), Fix: r.Check.Fix + ": apply the intent"},
-					p.Name, qos.KindMap.Table(first), qos.KindMap.Table(second))
+		a, b := p.Maps.Table(first), p.Maps.Table(second)
+		for _, prio := range p.Config.PFC.Or(0).List() {
+			if x, y := a[prio], b[prio]; x >= 0 && y >= 0 && x != y && (p.ByIntent || reached(p.Maps, prio)) {
+				p.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("traffic class %d uses %s %d, but pause of priority %d belongs to %s %d", prio, what, x, prio, what, y), Fix: "map traffic class and PFC priority to one " + what + ": " + checks.ApplyIntent},
+					qos.KindMap.Table(first), qos.KindMap.Table(second))
 			}
 		}
-	}))
+	}
 }
 
 func rewrites(r *checks.Switch, p *intent.Port, _ *qos.Port, k *intent.Class) {
@@ -412,10 +420,10 @@ func globalMap(r *checks.Switch) {
 	}
 }
 
-var ControlDSCPs = []int{48, 56}
+var controlDSCPs = []int{48, 56}
 
 func controlInLossless(r *checks.Switch, p *intent.Port, _ *qos.Port, k *intent.Class) {
-	for _, d := range ControlDSCPs {
+	for _, d := range controlDSCPs {
 		if slices.Contains(k.DSCP.V, d) {
 			r.Found(checks.Finding{Severity: checks.Warning, Where: k.DSCP.From.String(), What: fmt.Sprintf("lossless class %s has DSCP %d, which control protocols use", k.Name, d)}, p.Name)
 		}

@@ -19,16 +19,20 @@ var schedulerChecks = []checks.Check{
 	{
 		ID: "SCH-02", Title: "a strict class without a rate limit is served before a lossless one",
 		Rules: []checks.Rule{{Severity: checks.Error, When: "by the intent"}, {Severity: checks.Warning, When: "where only the code points show the class"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
-		Why:    "it can starve the lossless queue, which then pauses the fabric",
-		Fix:    "give the class a bandwidth instead, or a maxRate",
-		Switch: checks.EachClass(strictAboveLossless),
+		Why:      "it can starve the lossless queue, which then pauses the fabric",
+		Fix:      "give the class a bandwidth instead, or a maxRate",
+		Switch:   checks.EachClass(strictAboveLossless),
+		Alone:    eachServed(strictAlone),
+		AloneFix: "give the queue a weight, or a limit to its rate",
 	},
 	{
 		ID: "SCH-03", Title: "a lossless class has less of the link than intended",
 		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
-		Why:    "it is paused instead of forwarded",
-		Fix:    "apply the intent",
-		Switch: checks.OnlyObserved(checks.EachLossless(losslessShare)),
+		Why:      "it is paused instead of forwarded",
+		Fix:      "apply the intent",
+		Switch:   checks.OnlyObserved(checks.EachLossless(losslessShare)),
+		Alone:    eachServed(smallShareAlone),
+		AloneFix: "give the queue a larger weight",
 	},
 	{
 		ID: "SCH-05", Title: "the strict class of congestion notifications takes many DSCPs and has no limit",
@@ -50,6 +54,7 @@ var schedulerChecks = []checks.Check{
 		Why:    "the class starves while others are busy",
 		Fix:    "give the queue a weight: apply the intent",
 		Switch: checks.OnlyObserved(checks.EachClass(starved)),
+		Alone:  eachServed(noShareAlone),
 	},
 }
 

@@ -15,25 +15,33 @@ var Checks = []checks.Check{
 	{
 		ID: "ECN-01", Title: "a lossless queue does not mark",
 		Rules: []checks.Rule{{Severity: checks.Error, When: "where it has no curve"}, {Severity: checks.Warning, When: "where no intent asks for one"}, {Severity: checks.Info, When: "where the class has 'ecn: keep', and the curve of the switch is not compared"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
-		Why:    "PFC becomes the only congestion control, and a class with 'mode: lossy' has none",
-		Fix:    "give the class 'ecn: auto' or thresholds",
-		Switch: queuesOf(checks.EachRDMA, unmarked),
+		Why:      "PFC becomes the only congestion control, and a class with 'mode: lossy' has none",
+		Fix:      "give the class 'ecn: auto' or thresholds",
+		Switch:   queuesOf(checks.EachRDMA, unmarked),
+		Alone:    checks.InEachPausingPort(unmarkedAlone),
+		AloneFix: "give the queue WRED thresholds with ECN",
 	},
 	{
 		ID: "ECN-02", Title: "an ECN curve has max below min, or is a step that does not mark every packet",
 		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:    "its behaviour on the switch is undefined",
 		Fix:    "set max above min; a step (min = max) needs probability: 100%",
-		Switch: losslessQueues(OddCurve),
+		Switch: losslessQueues(oddCurve),
+		Alone: func(r *checks.File) {
+			checks.InEachPort(upsideDownAlone)(r)
+			checks.InEachPausingPort(curvesAlone)(r)
+		},
 	},
 	{
 		ID: "ECN-03", Title: "a lossless priority group pauses before its queue marks",
 		FoldedIn: []string{"BUF-09", "BUF-10"},
 		Rules:    []checks.Rule{{Severity: checks.Error, When: "where the pause comes before the first mark, or the curve is not the intent's"}, {Severity: checks.Warning, When: "where it comes before full marking, or other ports might feed the queue"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
-		Why:     "pause stops senders before marks can slow them down, and pause spreads",
-		Fix:     "lower the thresholds, or raise alpha; 'ecn: auto' picks thresholds that hold",
-		Sources: []string{"DCQCN, SIGCOMM 2015, section 4"},
-		Switch:  checks.EachLossless(buffers.CheckPressure),
+		Why:      "pause stops senders before marks can slow them down, and pause spreads",
+		Fix:      "lower the thresholds, or raise alpha; 'ecn: auto' picks thresholds that hold",
+		Sources:  []string{"DCQCN, SIGCOMM 2015, section 4"},
+		Switch:   checks.EachLossless(buffers.CheckPressure),
+		Alone:    checks.InEachPausingPort(curvesAlone),
+		AloneFix: "lower the thresholds",
 	},
 	{
 		ID: "ECN-04", Title: "the upper ECN threshold is never reached",
@@ -72,6 +80,7 @@ var Checks = []checks.Check{
 		Fix:     "switch ECN on in the queue's profile: apply the intent",
 		Sources: []string{"sonic-wred-profile.yang, ecn"},
 		Switch:  losslessQueues(randomDrops),
+		Alone:   checks.InEachPausingPort(curvesAlone),
 	},
 	{
 		ID: "ECN-09", Title: "a lossless queue has an ECN curve that is not enabled",
@@ -79,14 +88,16 @@ var Checks = []checks.Check{
 		Why:     "thresholds are set but nothing is marked",
 		Fix:     "enable the curve{how}: apply the intent",
 		Sources: []string{"sonic-buildimage issue 4545"},
-		Switch:  losslessQueues(Inert),
+		Switch:  losslessQueues(inert),
+		Alone:   checks.InEachPausingPort(curvesAlone),
 	},
 	{
 		ID: "ECN-10", Title: "marking follows an average of the queue",
 		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:    "DCQCN expects the current queue length",
 		Fix:    "set weight 0: apply the intent",
-		Switch: losslessQueues(Averaged),
+		Switch: losslessQueues(averaged),
+		Alone:  checks.InEachPausingPort(curvesAlone),
 	},
 	{
 		ID: "ECN-15", Title: "the unit of an ECN threshold differs from the intent's",
@@ -161,7 +172,7 @@ func ofRDMA(k *intent.Class) string {
 	return "class " + k.Name + " of RDMA without PFC"
 }
 
-func OddCurve(_ *checks.Switch, k *intent.Class, e, _ qos.ECN) *checks.Finding {
+func oddCurve(_ *checks.Switch, k *intent.Class, e, _ qos.ECN) *checks.Finding {
 	order, known := e.Order()
 	lo, hi := e.Ends()
 	switch {
@@ -180,14 +191,14 @@ func randomDrops(_ *checks.Switch, k *intent.Class, e, _ qos.ECN) *checks.Findin
 	return &checks.Finding{Severity: checks.Error, What: fmt.Sprintf("WRED on queue %[2]d of lossless class %[1]s drops packets and marks none", k.Name, k.Queue.V)}
 }
 
-func Inert(_ *checks.Switch, k *intent.Class, e, _ qos.ECN) *checks.Finding {
+func inert(_ *checks.Switch, k *intent.Class, e, _ qos.ECN) *checks.Finding {
 	if e.Enabled || e.Drops || e.Min == 0 && e.Max == 0 {
 		return nil
 	}
 	return &checks.Finding{Severity: checks.Error, What: fmt.Sprintf("queue %[2]d of lossless class %[1]s has the curve %[3]s", k.Name, k.Queue.V, e)}
 }
 
-func Averaged(_ *checks.Switch, k *intent.Class, e, _ qos.ECN) *checks.Finding {
+func averaged(_ *checks.Switch, k *intent.Class, e, _ qos.ECN) *checks.Finding {
 	if !e.Enabled || e.Weight == 0 {
 		return nil
 	}
@@ -223,7 +234,7 @@ func otherProbability(_ *checks.Switch, k *intent.Class, e, want qos.ECN) *check
 
 // isReportedElsewhere reports whether another check has a finding on a curve.
 func isReportedElsewhere(r *checks.Switch, k *intent.Class, e, want qos.ECN) bool {
-	for _, look := range []func(*checks.Switch, *intent.Class, qos.ECN, qos.ECN) *checks.Finding{OddCurve, Averaged, unitless, otherProbability} {
+	for _, look := range []func(*checks.Switch, *intent.Class, qos.ECN, qos.ECN) *checks.Finding{oddCurve, averaged, unitless, otherProbability} {
 		if look(r, k, e, want) != nil {
 			return true
 		}

@@ -20,10 +20,12 @@ var Checks = []checks.Check{
 	{
 		ID: "MTU-02", Title: "a link cannot carry a full RDMA packet",
 		Rules: []checks.Rule{{Severity: checks.Error, When: "by the intent"}, {Severity: checks.Warning, When: "where no intent says which packets hosts send"}}, Scope: checks.ScopeFabric, Reads: checks.ReadsIntent | checks.ReadsRunning,
-		Why:     "connections come up and stall with the first large transfer",
-		Fix:     "raise mtu.fabric on the path, or lower mtu.rdma",
-		Sources: []string{"Linux include/rdma/ib_addr.h, iboe_get_mtu"},
-		Link:    mtuOfRDMA,
+		Why:      "connections come up and stall with the first large transfer",
+		Fix:      "raise mtu.fabric on the path, or lower mtu.rdma",
+		Sources:  []string{"Linux include/rdma/ib_addr.h, iboe_get_mtu"},
+		Link:     mtuOfRDMA,
+		Alone:    checks.InEachPausingPort(mtuAlone),
+		AloneFix: "raise the MTU of the port to 9000 or more, as on every port of the path",
 	},
 	{
 		ID: "MTU-03", Title: "a host sends larger packets than its switch accepts",
@@ -38,6 +40,7 @@ var Checks = []checks.Check{
 		Why:   "packets are dropped in that class alone",
 		Fix:   "give the class the MTU of the port",
 		Needs: checks.StateInForce, State: mtuOfClasses,
+		ByText: true,
 	},
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/checks/pfc"
 )
 
 // portCheck checks one NIC.
@@ -126,7 +127,8 @@ func (p *portCheck) change(ch nic.Change) {
 		}
 		p.differs("NIC-03", checks.Error, ch)
 	case nic.FieldLinkPause:
-		p.differs("PFC-05", checks.Error, ch)
+		pfc.LinkPause(&checks.Port{LinkPause: p.have.LinkPause.V, Lossless: p.want.PFC.V, ByIntent: true, Read: true,
+			Found: func(f checks.Finding, _ ...qos.Attr) { p.differs("PFC-05", f.Severity, ch) }})
 	case nic.FieldETS:
 		p.differs("SCH-04", checks.Warning, ch)
 	case nic.FieldCable:

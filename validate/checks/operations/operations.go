@@ -24,8 +24,9 @@ var Checks = []checks.Check{
 	{
 		ID: "CFG-01", Title: "a policy or profile for RoCE is attached nowhere",
 		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
-		Why: "it reads as if it were in force, and does nothing",
-		Fix: "attach it, or remove it",
+		Why:    "it reads as if it were in force, and does nothing",
+		Fix:    "attach it, or remove it",
+		ByText: true,
 	},
 	{
 		ID: "CAT-01", Title: "the model is not in the catalogue",
@@ -92,6 +93,7 @@ var Checks = []checks.Check{
 		Why:    "it is left alone and not checked",
 		Fix:    "check it by hand",
 		Switch: unknown,
+		ByText: true,
 	},
 	{
 		ID: "YANG", Title: "the rendered configuration is not valid against the models",

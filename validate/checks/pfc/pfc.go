@@ -19,9 +19,11 @@ var pauseChecks = []checks.Check{
 	{
 		ID: "PFC-01", Title: "the two ends of a link pause different priorities",
 		Rules: []checks.Rule{{Severity: checks.Error, When: "by the intent"}, {Severity: checks.Warning, When: "between configurations without an intent"}}, Scope: checks.ScopeLink, Reads: checks.ReadsIntent | checks.ReadsRunning,
-		Why:  "one side pauses and the other ignores it, and packets are lost",
-		Fix:  "make the same classes lossless on both ends",
-		Link: pfcOfEnds,
+		Why:      "one side pauses and the other ignores it, and packets are lost",
+		Fix:      "make the same classes lossless on both ends",
+		Link:     pfcOfEnds,
+		AloneFix: "if the two are linked, pause the same priorities on both ends",
+		ByText:   true,
 	},
 	{
 		ID: "PFC-02", Title: "a NIC and its switch port pause different priorities",
@@ -36,6 +38,7 @@ var pauseChecks = []checks.Check{
 		Why:    "pause is sent late or never, and packets are dropped first",
 		Fix:    "give the priority group a lossless buffer profile",
 		Switch: checks.OnlyObserved(checks.EachPort(pausedWithoutGroup)),
+		Alone:  checks.InEachPausingPort(pausedWithLossyProfile),
 	},
 	{
 		ID: "PFC-04", Title: "a lossless priority group has no PFC",
@@ -44,6 +47,7 @@ var pauseChecks = []checks.Check{
 		Why:    "its headroom is wasted, and packets are dropped",
 		Fix:    "switch PFC on for its priority, or make the group lossy",
 		Switch: checks.OnlyObserved(checks.EachPort(groupWithoutPause)),
+		Alone:  eachStatedGroup(statedGroupWithoutPause),
 	},
 	{
 		ID: "PFC-05", Title: "link pause is on together with PFC",
@@ -51,7 +55,7 @@ var pauseChecks = []checks.Check{
 		Why:     "it stops all classes, including congestion notifications and routing",
 		Fix:     "turn link pause off",
 		Sources: []string{"IEEE 802.1Q, 36.1.1: PFC and PAUSE are not used together"},
-		Switch:  checks.EachPort(linkPause),
+		Port:    LinkPause,
 	},
 	{
 		ID: "PFC-06", Title: "more than two lossless classes",
@@ -60,6 +64,7 @@ var pauseChecks = []checks.Check{
 		Fix:     "make all but two classes lossy, or accept a smaller shared buffer",
 		Sources: []string{"sonic-net/SONiC doc/qos/tunnel_dscp_remapping.md: two more between switches"},
 		Switch:  checks.EachPort(losslessClasses),
+		Alone:   checks.InEachPausingPort(pausedClasses),
 	},
 	{
 		ID: "PFC-08", Title: "only one end of a link obeys pause on every priority",
@@ -89,6 +94,7 @@ var pauseChecks = []checks.Check{
 		Fix:     "give the profile an xon offset of two frames or more",
 		Sources: []string{"sonic-buffer-profile.yang, xon_offset"},
 		Switch:  checks.OnlyObserved(checks.EachPort(hysteresis)),
+		Alone:   eachStatedGroup(statedGroupWithoutXON),
 	},
 	{
 		ID: "PFC-12", Title: "priority 6 or 7 is lossless",
@@ -96,12 +102,14 @@ var pauseChecks = []checks.Check{
 		Why:    "control traffic and congestion notifications can be paused",
 		Fix:    "use priorities 1 to 5 for lossless classes",
 		Switch: checks.OnlyIntended(checks.EachLossless(losslessControl)),
+		Alone:  checks.InEachPausingPort(pausedControl),
 	},
 	{
 		ID: "PFC-15", Title: "PFC is only half configured",
 		Rules: []checks.Rule{{Severity: checks.Error, When: "where a port has PFC or a no-drop priority without the other"}, {Severity: checks.Warning, When: "where it is left to what each neighbor negotiates, or to a policy that is not in the file"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
-		Why: "a port pauses only with PFC on and a priority to pause: until then all its traffic is lossy",
-		Fix: "switch PFC on at the port, and make the class of the traffic no-drop there{how}",
+		Why:    "a port pauses only with PFC on and a priority to pause: until then all its traffic is lossy",
+		Fix:    "switch PFC on at the port, and make the class of the traffic no-drop there{how}",
+		ByText: true,
 	},
 	{
 		ID: "PFC-16", Title: "RDMA runs without PFC, and the intent does not say mode: lossy",
@@ -150,7 +158,7 @@ func coveredByPFC(idleGroup, hole bool) string {
 
 // pausedGroup reports whether a port pauses any priority of a group.
 func pausedGroup(m *qos.Maps, q *qos.Port, g int) bool {
-	return slices.ContainsFunc(q.PFC.Or(0).List(), func(prio int) bool { return Group(m, prio) == g })
+	return slices.ContainsFunc(q.PFC.Or(0).List(), func(prio int) bool { return group(m, prio) == g })
 }
 
 // idleGroup reports whether a port has a lossless group of which it pauses no priority.
@@ -188,8 +196,8 @@ func unreached(r *checks.Switch, p *intent.Port) qos.PrioritySet {
 	return out
 }
 
-// Group returns the priority group of a paused priority; -1 if it is not known.
-func Group(m *qos.Maps, prio int) int {
+// group returns the priority group of a paused priority; -1 if it is not known.
+func group(m *qos.Maps, prio int) int {
 	if m == nil {
 		return -1
 	}
@@ -204,7 +212,7 @@ func Group(m *qos.Maps, prio int) int {
 // WithGroup returns the priorities of a set that are not known to be in a lossy group.
 func WithGroup(m *qos.Maps, q *qos.Port, set qos.PrioritySet) qos.PrioritySet {
 	for _, prio := range set.List() {
-		if g := Group(m, prio); g >= 0 && q.Groups[g].Lossless.Set && !q.Groups[g].Lossless.V {
+		if g := group(m, prio); g >= 0 && q.Groups[g].Lossless.Set && !q.Groups[g].Lossless.V {
 			set &^= qos.Priorities(prio)
 		}
 	}
@@ -213,7 +221,7 @@ func WithGroup(m *qos.Maps, q *qos.Port, set qos.PrioritySet) qos.PrioritySet {
 
 func pausedWithoutGroup(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	for _, prio := range (q.PFC.Or(0) & r.Lossless(p.Settings)).List() {
-		g := Group(r.Config.ClassifiedBy(p.Name), prio)
+		g := group(r.Config.ClassifiedBy(p.Name), prio)
 		if g < 0 {
 			continue
 		}
@@ -275,29 +283,35 @@ func UnpausedHop(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	}
 }
 
-func linkPause(r *checks.Switch, p *intent.Port, q *qos.Port) {
-	if q.LinkPause.V && r.Lossless(p.Settings) != 0 {
-		r.Found(checks.Finding{Severity: checks.Error, What: "IEEE 802.3x link pause is on"}, p.Name, qos.KindLinkPause.Attr())
+// LinkPause finds a port that stops the whole link although it has lossless priorities.
+func LinkPause(p *checks.Port) {
+	if !p.LinkPause || p.Lossless == 0 {
+		return
 	}
+	f := checks.Finding{Severity: checks.Error, What: "IEEE 802.3x link pause is on"}
+	if !p.ByIntent {
+		f.What += fmt.Sprintf(" together with PFC %s", p.Lossless)
+	}
+	p.Found(f, qos.KindLinkPause.Attr())
 }
 
-// UsualClasses is the usual limit of lossless classes. Switches may have as many again between
+// usualClasses is the usual limit of lossless classes. Switches may have as many again between
 // themselves, for remapped traffic (sonic-net/SONiC doc/qos/tunnel_dscp_remapping.md).
-const UsualClasses = 2
+const usualClasses = 2
 
 // losslessClasses counts the lossless classes of a port, without those that only switches use
 // between themselves. A priority without a lossless group is left to PFC-03.
 func losslessClasses(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	set := q.PFC.Or(0)
-	if set.Len() <= UsualClasses {
+	if set.Len() <= usualClasses {
 		return
 	}
 	set = WithGroup(r.Config.ClassifiedBy(p.Name), q, set)
 	of := set
-	if hosts := r.Device.Fabric.LosslessAtHosts(); hosts != 0 && set.Len() <= 2*UsualClasses {
+	if hosts := r.Device.Fabric.LosslessAtHosts(); hosts != 0 && set.Len() <= 2*usualClasses {
 		of &^= r.Lossless(p.Settings) &^ hosts
 	}
-	if of.Len() > UsualClasses {
+	if of.Len() > usualClasses {
 		r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("%d lossless classes: priorities %s", of.Len(), of), Fix: r.FixOf(r.Check.Fix, p.Name, qos.KindPFC.Attr())}, p.Name)
 	}
 }
@@ -371,6 +385,9 @@ func pfcInOperation(r *checks.Switch) {
 	}
 }
 
+// noXON is the text for a group that resumes when it is empty.
+const noXON = "the profile of lossless priority group %d has neither xon nor an xon offset"
+
 func hysteresis(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	for g := range q.Groups {
 		h := q.Groups[g].Headroom
@@ -381,7 +398,7 @@ func hysteresis(r *checks.Switch, p *intent.Port, q *qos.Port) {
 		case h.V.Static && h.V.XON == h.V.Threshold:
 			r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("priority group %d pauses and resumes at %d B", g, h.V.XON), Fix: "let it resume two frames or more below the level of its pause"}, p.Name, qos.KindHeadroom.At(g))
 		case h.V.XON == 0:
-			r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("the profile of lossless priority group %d has neither xon nor an xon offset", g)}, p.Name, qos.KindHeadroom.At(g))
+			r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf(noXON, g)}, p.Name, qos.KindHeadroom.At(g))
 		}
 	}
 }

@@ -13,10 +13,12 @@ var watchdogChecks = []checks.Check{
 	{
 		ID: "WD-01", Title: "the PFC watchdog is off towards a host",
 		Rules: []checks.Rule{{Severity: checks.Error, When: "by the intent"}, {Severity: checks.Warning, When: "where no intent says what is attached"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
-		Why:     "one bad NIC can pause the whole fabric",
-		Fix:     "switch pfc.watchdog on: one bad NIC can pause the whole fabric",
-		Sources: []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.3"},
-		Switch:  watchdogOff(false, checks.Error, "hosts"),
+		Why:      "one bad NIC can pause the whole fabric",
+		Fix:      "switch pfc.watchdog on: one bad NIC can pause the whole fabric",
+		Sources:  []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.3"},
+		Switch:   watchdogOff(false, checks.Error, "hosts"),
+		Alone:    checks.InEachPausingPort(watchdogAlone),
+		AloneFix: "switch the PFC watchdog on at the port: one bad NIC can pause the whole fabric",
 	},
 	{
 		ID: "WD-02", Title: "the PFC watchdog is off between switches",
@@ -28,9 +30,11 @@ var watchdogChecks = []checks.Check{
 	{
 		ID: "WD-03", Title: "the PFC watchdog does not watch every lossless priority",
 		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
-		Why:    "a PFC storm on the others is not stopped",
-		Fix:    "apply the intent",
-		Switch: checks.OnlyObserved(checks.EachPort(watchedPriorities)),
+		Why:      "a PFC storm on the others is not stopped",
+		Fix:      "apply the intent",
+		Switch:   checks.OnlyObserved(checks.EachPort(watchedPriorities)),
+		Alone:    checks.InEachPausingPort(watchdogAlone),
+		AloneFix: "watch all lossless priorities",
 	},
 	{
 		ID: "WD-04", Title: "a watchdog time is outside the system's range",
@@ -39,6 +43,7 @@ var watchdogChecks = []checks.Check{
 		Why:    "the switch refuses it, or a queue stays blocked",
 		Fix:    "use a time within the system's range",
 		Switch: watchdogPoll,
+		ByText: true,
 	},
 	{
 		ID: "WD-05", Title: "watchdogs of one role differ, or wait too long",
@@ -46,12 +51,15 @@ var watchdogChecks = []checks.Check{
 		Why:    "a PFC storm is stopped on one switch and continues on another",
 		Fix:    "state one pfc.watchdog for the role, with detect of at most 1s",
 		Switch: checks.EachPort(watchdogTimes), Outliers: otherWatchdog,
+		Alone:    checks.InEachPausingPort(watchdogAlone),
+		AloneFix: "shorten the detection time to at most 1s",
 	},
 	{
 		ID: "WD-06", Title: "the PFC watchdog is only half configured",
 		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
-		Why: "it reads as if the port were guarded, and no PFC storm is stopped",
-		Fix: "configure the other half{how}",
+		Why:    "it reads as if the port were guarded, and no PFC storm is stopped",
+		Fix:    "configure the other half{how}",
+		ByText: true,
 	},
 }
 
@@ -105,16 +113,16 @@ func watchdogPoll(r *checks.Switch) {
 		Fix:  "state that poll, or longer times"}, "")
 }
 
-// LongDetect is how long a storm may last before a watchdog counts as slow. SONiC's own default
+// longDetect is how long a storm may last before a watchdog counts as slow. SONiC's own default
 // reaches it with 128 ports (sonic-utilities pfcwd/main.py).
-const LongDetect = time.Second
+const longDetect = time.Second
 
 func watchdogTimes(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	w := q.Watchdog.V
 	if !q.Watchdog.Set || !w.Enabled {
 		return
 	}
-	if w.Detect > LongDetect {
+	if w.Detect > longDetect {
 		r.Found(checks.Finding{Severity: checks.Warning, Where: p.Settings.Watchdog.Detect.From.String(), What: fmt.Sprintf("a PFC storm lasts %s before the watchdog acts", w.Detect), Fix: r.FixOf(r.Check.Fix, p.Name, qos.KindWatchdog.Attr())}, p.Name)
 	}
 	r.Setting(checks.RoleOf(r.Device.Switch)+checks.Towards(p), string(w.Action)+" detect "+w.Detect.String()+" restore "+w.Restore.String(), "", p,

@@ -28,6 +28,7 @@ var Checks = []checks.Check{
 		Why:    "flows hashed to one member lose packets, others do not",
 		Fix:    "give all members the same settings",
 		Switch: membersDiffer,
+		Alone:  membersAlone,
 	},
 	{
 		ID: "PRT-03", Title: "a port differs from most ports of its role in a value that the intent does not set",
@@ -117,29 +118,35 @@ func membersDiffer(r *checks.Switch) {
 		first := lags[lag][0]
 		for _, m := range lags[lag][1:] {
 			odd := m
-			fields := Differing(first.q, m.q)
+			fields := differing(first.q, m.q)
 			if len(fields) == 0 {
 				continue
 			}
 			if _, drifted := r.Differs(first.p.Name, fields[0]); drifted {
 				odd = first
 			}
-			var said []string
-			for _, f := range fields {
-				if base := cmp.Or(Several[f.Kind.Of()], f.String()); !slices.Contains(said, base) {
-					said = append(said, base)
-				}
-			}
-			r.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("members of %s differ in %s", lag, strings.Join(said, ", "))}, odd.p.Name, fields...)
+			r.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("members of %s differ in %s", lag, fieldNames(fields))}, odd.p.Name, fields...)
 		}
 	}
 }
 
-// Several names the owners of attributes, queues and groups, that a finding mentions only once.
-var Several = map[qos.Owner]string{qos.OfQueue: "queues", qos.OfGroup: "groups"}
+// several names the owners of attributes, queues and groups, that a finding mentions only once.
+var several = map[qos.Owner]string{qos.OfQueue: "queues", qos.OfGroup: "groups"}
 
-// Differing returns the attributes in which two ports treat traffic differently.
-func Differing(a, b *qos.Port) []qos.Attr {
+// fieldNames lists the names of fields; all fields of queues share one name, as do those of
+// groups.
+func fieldNames(fields []qos.Attr) string {
+	var said []string
+	for _, f := range fields {
+		if base := cmp.Or(several[f.Kind.Of()], f.String()); !slices.Contains(said, base) {
+			said = append(said, base)
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
+// differing returns the attributes in which two ports treat traffic differently.
+func differing(a, b *qos.Port) []qos.Attr {
 	one := func(p *qos.Port) *qos.Device { return &qos.Device{Ports: map[string]*qos.Port{"": p}} }
 	var fields []qos.Attr
 	for _, ch := range qos.Diff(one(a), one(b)) {
