@@ -30,6 +30,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // A thousand switches take minutes on two cores.
@@ -296,7 +297,7 @@ func BenchmarkValidateKept(b *testing.B) {
 							answer = sonic.Document(d.Desired, d.Model).AppendJSON(nil)
 						}
 						running := decoded(b, answer)
-						run.Add(validate.Switch(d, running, validate.Running, nil))
+						run.Add(validate.Switch(d, running, checks.Running, nil))
 					}
 					after, _ := live()
 					metrics[fmt.Sprintf("KiB/switch-%d", n)] = float64(after-min(after, before)) / 1024 / float64(n)

@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // checks.md must contain the registry of checks.
 func TestChecks(t *testing.T) {
-	generated(t, "checks.md", "checks", checks())
+	generated(t, "checks.md", "checks", listOfChecks())
 }
 
 // families groups the checks by the prefix of their IDs, in the order of the page.
@@ -21,11 +22,11 @@ var families = []struct{ prefix, title string }{
 	{"ISL", "Islands"}, {"TUN", "Tunnels"}, {"TRM", "Packet trimming"}, {"LB", "Load balancing"}, {"PRT", "Ports"}, {"OPS", "Operations"}, {"gate:", "Counters"}, {"", "The rest"},
 }
 
-func checks() string {
+func listOfChecks() string {
 	var b strings.Builder
 	done := map[string]bool{}
 	for _, f := range families {
-		var list []*validate.Check
+		var list []*checks.Check
 		for _, c := range validate.Checks() {
 			if !done[c.ID] && (f.prefix == "" || strings.HasPrefix(c.ID, f.prefix)) {
 				done[c.ID] = true

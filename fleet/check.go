@@ -10,6 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/checks/cabling"
 	"github.com/roce-fabric/roce-fabric/validate/checks/operations"
 	"github.com/roce-fabric/roce-fabric/validate/topology"
@@ -35,12 +36,12 @@ const maxConfig = 64 << 20
 
 // Check checks an intent without devices. If only some devices were selected, it leaves out
 // findings that do not concern the selected switches.
-func Check(ctx context.Context, f *Fabric, o CheckOptions) ([]validate.Finding, error) {
+func Check(ctx context.Context, f *Fabric, o CheckOptions) ([]checks.Finding, error) {
 	found, err := checkCables(f.Fabric(), o.Topology)
 	if err != nil {
 		return nil, err
 	}
-	rendered := func(d *render.Device) []validate.Finding {
+	rendered := func(d *render.Device) []checks.Finding {
 		values, adapted := SystemOf(d).Refused(d)
 		return slices.Concat(operations.Refused(d.Switch, values), operations.Adapted(d.Switch, adapted), o.Models.Check(d))
 	}
@@ -57,11 +58,11 @@ func Check(ctx context.Context, f *Fabric, o CheckOptions) ([]validate.Finding, 
 			return slices.ContainsFunc(f.Switches, func(sw *intent.Switch) bool { return sw.Name == name })
 		})
 	}
-	return validate.Sort(found), nil
+	return checks.Sort(found), nil
 }
 
 // checkCables compares the links of a topology file with those of the intent.
-func checkCables(f *intent.Fabric, file string) ([]validate.Finding, error) {
+func checkCables(f *intent.Fabric, file string) ([]checks.Finding, error) {
 	if file == "" {
 		return nil, nil
 	}
@@ -89,7 +90,7 @@ func readCables(file string, most int64) ([]topology.Cable, error) {
 }
 
 // checkConfigs compares saved configurations with the intent.
-func checkConfigs(f *Fabric, files []Saved) ([]validate.Finding, error) {
+func checkConfigs(f *Fabric, files []Saved) ([]checks.Finding, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
@@ -114,7 +115,7 @@ func checkConfigs(f *Fabric, files []Saved) ([]validate.Finding, error) {
 			return nil, &OptionError{Option: "config " + s.File, Err: err}
 		}
 		cfg, unknown := drv.Decode(drv.Snapshot)
-		run.Add(validate.Switch(d, cfg, validate.Saved, &validate.State{Unknown: unknown, MayDerive: drv.MayDerive}))
+		run.Add(validate.Switch(d, cfg, checks.Saved, &checks.State{Unknown: unknown, MayDerive: drv.MayDerive}))
 		for _, p := range sw.Ports {
 			if peer, linked := p.Peer(); linked {
 				near[peer.Device] = true
@@ -153,14 +154,14 @@ func LoadModels(dir string) (m Models, notes []string, err error) {
 }
 
 // Check checks the desired configuration of a switch against the models of its system.
-func (m Models) Check(d *render.Device) (out []validate.Finding) {
+func (m Models) Check(d *render.Device) (out []checks.Finding) {
 	check := m[d.Switch.OS]
 	if check == nil {
 		return nil
 	}
 	for _, v := range check(d) {
-		out = append(out, validate.Finding{
-			ID: "YANG", Severity: validate.Error, Device: d.Switch.Name, What: v.What, Where: v.Where,
+		out = append(out, checks.Finding{
+			ID: "YANG", Severity: checks.Error, Device: d.Switch.Name, What: v.What, Where: v.Where,
 			Fix: "an image with these YANG models rejects the row; check release and model of the switch",
 		})
 	}

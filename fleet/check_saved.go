@@ -12,6 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // Judged summarizes a saved configuration that was checked.
@@ -49,7 +50,7 @@ func (j Judged) String() string {
 // FILE, NAME=FILE or NAME:OS=FILE. Without NAME, the switch gets the host name in the
 // configuration, or else the name of the file. CheckSaved returns an [*OptionError] if an
 // argument or its file is wrong.
-func CheckSaved(ctx context.Context, args []string) ([]validate.Finding, []Judged, error) {
+func CheckSaved(ctx context.Context, args []string) ([]checks.Finding, []Judged, error) {
 	var cs []validate.Config
 	var looked []Judged
 	taken := map[string]bool{}

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // Without an intent, the fault of a broken configuration is found. A line "want: ID PLACE" in
@@ -57,7 +57,7 @@ func TestBrokenConfigurationsAreNamed(t *testing.T) {
 				t.Error("the case names no finding")
 			}
 			for _, f := range found {
-				if f.Severity == validate.Error && !wanted[f.ID] {
+				if f.Severity == checks.Error && !wanted[f.ID] {
 					t.Errorf("an error besides: %s %s", f.ID, f.Told())
 				}
 			}
@@ -93,7 +93,7 @@ func placeText(t *testing.T, where string) string {
 	return lines[header] + "\n" + lines[no-1]
 }
 
-func findingsText(t *testing.T, found []validate.Finding) string {
+func findingsText(t *testing.T, found []checks.Finding) string {
 	var b strings.Builder
 	for _, f := range found {
 		fmt.Fprintf(&b, "%s %s %s [%s] %q\n", f.Severity, f.ID, f.Told(), f.Where, placeText(t, f.Where))
@@ -102,7 +102,7 @@ func findingsText(t *testing.T, found []validate.Finding) string {
 }
 
 // checkedAlone checks one configuration as check --config does.
-func checkedAlone(t testing.TB, system string, config []byte) ([]validate.Finding, error) {
+func checkedAlone(t testing.TB, system string, config []byte) ([]checks.Finding, error) {
 	file := filepath.Join(t.TempDir(), "running.cfg")
 	if err := os.WriteFile(file, config, 0o600); err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestSoundConfigurationsHaveNoErrors(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, f := range found {
-					if f.Severity == validate.Error || f.Severity == validate.Warning && strings.HasPrefix(c.name, "plain-") {
+					if f.Severity == checks.Error || f.Severity == checks.Warning && strings.HasPrefix(c.name, "plain-") {
 						t.Errorf("%s %s %s [%s]", f.Severity, f.ID, f.Told(), f.Where)
 					}
 				}

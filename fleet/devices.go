@@ -20,6 +20,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/agent"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // Device is a device of a fabric, a switch or a host.
@@ -46,7 +47,7 @@ type Device struct {
 	// unknown), and notes about what the plan leaves wrong.
 	foresee func(context.Context, drivers.Driver, *drivers.Snapshot, drivers.Desired, *drivers.Steps) ([]order.State, []string)
 	// lacking returns findings about what no check can judge on the device; may be nil.
-	lacking func(drivers.Desired) []validate.Finding
+	lacking func(drivers.Desired) []checks.Finding
 	// fabric is the intent of the device; if nil, any device that answers is accepted. isRight
 	// is set if the operator accepts the device that answers, whatever identity it shows.
 	fabric  *intent.Fabric
@@ -146,7 +147,7 @@ func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.C
 				return states, leftWrong(ctx, drv, c.Of(sw, desired.(*qos.Device)), steps)
 			},
 		}
-		d.lacking = func(desired drivers.Desired) []validate.Finding {
+		d.lacking = func(desired drivers.Desired) []checks.Finding {
 			return validate.Lacking(c.Of(sw, desired.(*qos.Device)))
 		}
 		d.interim = func(i *Interim) Device {

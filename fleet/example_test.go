@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/examples"
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // example loads an example intent and starts a lab with all its devices in factory state.
@@ -64,7 +64,7 @@ func ExampleCheck() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("errors:", validate.Worst(found))
+	fmt.Println("errors:", checks.Worst(found))
 	// Output:
 	// errors: false
 }
@@ -86,7 +86,7 @@ func ExampleValidate() {
 		return
 	}
 	for _, found := range v.Findings {
-		if found.Severity == validate.Error && found.ID != "DRIFT" {
+		if found.Severity == checks.Error && found.ID != "DRIFT" {
 			fmt.Println(found.ID, found.Place())
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/sonic"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 var (
@@ -123,17 +123,17 @@ links:
 	}
 	_, pool := m.Pool(catalog.IngressPool)
 	rows := len(m.Cables(speed)) > 0 || m.ASIC().DynamicBuffers
-	refused := func(f validate.Finding) bool { return f.ID == "BUF-03" && f.Severity == validate.Error }
+	refused := func(f checks.Finding) bool { return f.ID == "BUF-03" && f.Severity == checks.Error }
 	switch {
 	case m.Template != "" && !pool, len(m.Headroom) > 0 && !rows:
 		if !slices.ContainsFunc(found, refused) {
 			t.Errorf("check does not say that there is no lossless pool or row: %v", found)
 		}
-	case (!lossless || len(m.Headroom) == 0) && !slices.ContainsFunc(found, validate.Finding.Inconclusive):
+	case (!lossless || len(m.Headroom) == 0) && !slices.ContainsFunc(found, checks.Finding.Inconclusive):
 		t.Errorf("check does not say that headroom or pools are unknown: %v", found)
 	}
 	if m.SharedLane() != "" {
-		said := slices.IndexFunc(found, func(f validate.Finding) bool { return f.ID == "OPS-04" && strings.HasPrefix(f.What, m.SharedLane()) })
+		said := slices.IndexFunc(found, func(f checks.Finding) bool { return f.ID == "OPS-04" && strings.HasPrefix(f.What, m.SharedLane()) })
 		rel, _ := sonic.ReleaseOf(releases[m.System])
 		takes := sonic.TakesSharedLanes(m.Platform, rel)
 		switch {
@@ -194,12 +194,12 @@ var shipped = map[string]bool{
 }
 
 // above fails the test for each finding above info, except the warnings in shipped.
-func above(t *testing.T, command string, found []validate.Finding) {
+func above(t *testing.T, command string, found []checks.Finding) {
 	t.Helper()
 	for _, f := range found {
 		switch {
-		case f.Severity == validate.Info:
-		case f.Severity == validate.Warning && shipped[f.ID]:
+		case f.Severity == checks.Info:
+		case f.Severity == checks.Warning && shipped[f.ID]:
 			t.Logf("%s: %s %s: %s", command, f.ID, f.Place(), f.What)
 		default:
 			t.Errorf("%s: %s %s %s: %s", command, f.Severity, f.ID, f.Place(), f.What)

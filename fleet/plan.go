@@ -19,6 +19,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/checks/identity"
 )
 
@@ -52,7 +53,7 @@ type DevicePlan struct {
 	// states holds the settings that neighbours depend on, before and after; nil if unknown.
 	states []order.State
 	// lacking holds findings about what no check can judge on the device.
-	lacking []validate.Finding
+	lacking []checks.Finding
 	// identity is the identity that the device shows.
 	identity drivers.Identity
 	// native is the native text of the changes, before and after, if it was requested.
@@ -156,7 +157,7 @@ func explainChanges(sw *intent.Switch, desired *qos.Device, steps *drivers.Steps
 // plan itself does not depend on it.
 func leftWrong(ctx context.Context, drv drivers.Driver, d *render.Device, steps *drivers.Steps) (notes []string) {
 	running := steps.Running
-	left := func() []validate.Finding { return validate.Left(d, running, steps.Changes, time.Now()) }
+	left := func() []checks.Finding { return validate.Left(d, running, steps.Changes, time.Now()) }
 	computed := slices.ContainsFunc(slices.Collect(maps.Values(running.Pools)), func(p qos.Pool) bool { return p.Size == 0 })
 	if !computed && len(left()) == 0 {
 		return nil

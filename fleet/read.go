@@ -15,6 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/checks/counters"
 	"github.com/roce-fabric/roce-fabric/validate/checks/identity"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
@@ -44,10 +45,10 @@ type Reading struct {
 	// Err is why the device could not be read; if it is set, ignore all other fields.
 	Err *Error
 
-	Switch   *validate.Result   // result for a switch
-	Findings []validate.Finding // findings for a host, and about the counters of a switch
-	Host     *nic.Host          // traits that are compared between hosts; nil for a switch
-	Open     []nic.Problem      // settings that the intent leaves open on a host
+	Switch   *validate.Result // result for a switch
+	Findings []checks.Finding // findings for a host, and about the counters of a switch
+	Host     *nic.Host        // traits that are compared between hosts; nil for a switch
+	Open     []nic.Problem    // settings that the intent leaves open on a host
 
 	// Gate describes the device to the gate, and Sample holds its counters. Sample is nil if
 	// the device shows no counters or they were not requested.
@@ -59,13 +60,13 @@ type Reading struct {
 }
 
 // Unread returns the finding that the device could not be read.
-func (r *Reading) Unread() validate.Finding {
-	return validate.Finding{ID: Unread, Severity: validate.Error, Device: r.Device, What: r.Err.Text, Where: r.Where, Fix: r.Err.Hint}
+func (r *Reading) Unread() checks.Finding {
+	return checks.Finding{ID: Unread, Severity: checks.Error, Device: r.Device, What: r.Err.Text, Where: r.Where, Fix: r.Err.Hint}
 }
 
 // Ends returns the last known state of a switch end of a link. The state is not Known if the
 // switch was not read.
-type Ends func(intent.Endpoint) validate.End
+type Ends func(intent.Endpoint) checks.End
 
 // Reader reads devices of a fabric one at a time and compares each with the intent, as
 // [Validate] does for all of them. Its methods are safe for concurrent use.
@@ -101,7 +102,7 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 		if err != nil {
 			return err
 		}
-		state := &validate.State{Unknown: h.unknown, Account: h.account, Identity: h.identity, LeftDown: r.History.left(sw.Name).Down}
+		state := &checks.State{Unknown: h.unknown, Account: h.account, Identity: h.identity, LeftDown: r.History.left(sw.Name).Down}
 		state.Recorded, state.RecordedBy = r.History.unitOf(sw.Name)
 		switch {
 		case h.seen != nil:
@@ -132,7 +133,7 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 		if r.Once && !r.Counters {
 			out.Findings = countOnce(ctx, drv, d, h)
 		}
-		out.Switch = validate.Switch(d, h.running, validate.Running, state)
+		out.Switch = validate.Switch(d, h.running, checks.Running, state)
 		return nil
 	}))
 	return out
@@ -140,7 +141,7 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 
 // countOnce returns the findings from a single reading of the counters of a switch. If the
 // counters cannot be read, that is a finding too, so that the configuration is still judged.
-func countOnce(ctx context.Context, drv drivers.Driver, d *render.Device, h configuration) []validate.Finding {
+func countOnce(ctx context.Context, drv drivers.Driver, d *render.Device, h configuration) []checks.Finding {
 	g := counters.GateSwitch(d, h.running)
 	ports := natural.Keys(g.Ports)
 	var c *drivers.Counters
@@ -150,7 +151,7 @@ func countOnce(ctx context.Context, drv drivers.Driver, d *render.Device, h conf
 	if p, ok := drv.(drivers.Pauser); ok && (c == nil || len(c.Ports) == 0) {
 		var err error
 		if c, err = p.Pauses(ctx, ports); err != nil && !errors.Is(err, drivers.ErrUnsupported) {
-			return []validate.Finding{{ID: Unread, Severity: validate.Info, Device: g.Name, Where: d.Switch.Pos.String(), What: fmt.Sprintf("the counters could not be read: %v", err),
+			return []checks.Finding{{ID: Unread, Severity: checks.Info, Device: g.Name, Where: d.Switch.Pos.String(), What: fmt.Sprintf("the counters could not be read: %v", err),
 				Unchecked: "pauses on lossy priorities", Because: "the counters could not be read", NotMade: []string{gate.PauseBefore}}}
 		}
 	}

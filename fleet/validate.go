@@ -8,6 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
@@ -32,7 +33,7 @@ type ValidateOptions struct {
 
 // Validation is the result of [Validate].
 type Validation struct {
-	Findings []validate.Finding
+	Findings []checks.Finding
 	// Counted holds the counts of each port in the window.
 	Counted []gate.PortWindow
 	// Pauses lists the sources of the pauses in the window.
@@ -76,7 +77,7 @@ func Validate(ctx context.Context, f *Fabric, a *Access, o ValidateOptions) (*Va
 			hosts = append(hosts, h.Name)
 			continue
 		}
-		v.run.Note(validate.Finding{ID: Unread, Severity: validate.Info, Device: h.Name, Where: h.Pos.String(), Unchecked: "NICs", Because: "no " + lacks + " is stated",
+		v.run.Note(checks.Finding{ID: Unread, Severity: checks.Info, Device: h.Name, Where: h.Pos.String(), Unchecked: "NICs", Because: "no " + lacks + " is stated",
 			What: "the host has no " + lacks + " and was not read", Fix: "state its " + lacks + " in the intent"})
 	}
 	v.base = base

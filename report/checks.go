@@ -4,11 +4,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // Checks writes a table of checks, one line per check.
-func (t *Text) Checks(all []*validate.Check) {
+func (t *Text) Checks(all []*checks.Check) {
 	w := tabwriter.NewWriter(&errWriter{t}, 0, 8, 2, ' ', 0)
 	line := func(cols ...string) { _, _ = w.Write([]byte(strings.Join(cols, "\t") + "\n")) }
 	line("CHECK", "SEVERITY", "SCOPE", "READS", "WHAT IS WRONG")
@@ -28,7 +28,7 @@ func (t *Text) Checks(all []*validate.Check) {
 
 // notMade returns the suffix for a check that this program does not perform, naming the checks
 // that replace it.
-func notMade(c *validate.Check) string {
+func notMade(c *checks.Check) string {
 	if len(c.FoldedIn) > 0 {
 		return " (see " + strings.Join(c.FoldedIn, ", ") + ")"
 	}
@@ -44,7 +44,7 @@ func (w *errWriter) Write(p []byte) (int, error) {
 }
 
 // Check writes the description of one check.
-func (t *Text) Check(c *validate.Check) {
+func (t *Text) Check(c *checks.Check) {
 	t.printf("%s: %s\n", t.S.Bold(c.ID), c.Title)
 	row := func(name, value string) {
 		if value != "" {

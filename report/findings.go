@@ -11,6 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
@@ -36,8 +37,8 @@ type Report struct {
 	History []Round
 	// Alone is set if the configurations were checked without an intent.
 	Alone bool
-	// Findings are in the order of [validate.Sort].
-	Findings []validate.Finding
+	// Findings are in the order of [checks.Sort].
+	Findings []checks.Finding
 }
 
 // Device is a device in a report.
@@ -54,7 +55,7 @@ type Device struct {
 
 // CheckedWithoutIntent returns the report for saved configurations that were checked without an
 // intent.
-func CheckedWithoutIntent(js []fleet.Judged, found []validate.Finding) Report {
+func CheckedWithoutIntent(js []fleet.Judged, found []checks.Finding) Report {
 	r := Report{Command: "check", Alone: true, Findings: found}
 	var names []string
 	for _, j := range js {
@@ -92,7 +93,7 @@ func (r *Report) ToImport() string {
 
 // DevicesFrom lists switches and hosts as devices with the given source. It marks a device as
 // failed if a finding says that it could not be read.
-func DevicesFrom(switches []*intent.Switch, hosts []*intent.Host, source Source, found []validate.Finding) []Device {
+func DevicesFrom(switches []*intent.Switch, hosts []*intent.Host, source Source, found []checks.Finding) []Device {
 	var out []Device
 	for _, sw := range switches {
 		out = append(out, Device{Name: sw.Name, Kind: SwitchDevice, OS: sw.OS, Source: source})
@@ -100,9 +101,9 @@ func DevicesFrom(switches []*intent.Switch, hosts []*intent.Host, source Source,
 	for _, h := range hosts {
 		out = append(out, Device{Name: h.Name, Kind: HostDevice, Source: source})
 	}
-	failed := map[string]validate.Finding{}
+	failed := map[string]checks.Finding{}
 	for _, f := range found {
-		if f.ID == unreadCheck && f.Severity == validate.Error {
+		if f.ID == unreadCheck && f.Severity == checks.Error {
 			failed[f.Device] = f
 		}
 	}
@@ -115,7 +116,7 @@ func DevicesFrom(switches []*intent.Switch, hosts []*intent.Host, source Source,
 }
 
 // Validated returns the report for a validation of the devices of f.
-func Validated(f *fleet.Fabric, found []validate.Finding, counted []gate.PortWindow, pauses []gate.Source) Report {
+func Validated(f *fleet.Fabric, found []checks.Finding, counted []gate.PortWindow, pauses []gate.Source) Report {
 	return Report{
 		Command: "validate", Fabric: f.Fabric().Name, Intent: f.Fabric(), Links: len(f.Fabric().Links),
 		Devices: DevicesFrom(f.Switches, f.Hosts, FromRunning, found), Findings: found, Counted: counted, Pauses: pauses,
@@ -123,12 +124,12 @@ func Validated(f *fleet.Fabric, found []validate.Finding, counted []gate.PortWin
 }
 
 // DeviceKind is the kind of a device.
-type DeviceKind = validate.DeviceKind
+type DeviceKind = checks.DeviceKind
 
 // The device kinds.
 const (
-	SwitchDevice = validate.SwitchDevice
-	HostDevice   = validate.HostDevice
+	SwitchDevice = checks.SwitchDevice
+	HostDevice   = checks.HostDevice
 )
 
 // Source is where a checked configuration comes from.
@@ -143,7 +144,7 @@ const (
 )
 
 // Counts returns the number of findings by severity.
-func (r Report) Counts() validate.Counts { return validate.Count(r.Findings) }
+func (r Report) Counts() checks.Counts { return checks.Count(r.Findings) }
 
 // Failed lists the devices that could not be read.
 func (r Report) Failed() []Device {
@@ -169,7 +170,7 @@ const (
 // Status returns the result of the run.
 func (r Report) Status() Status {
 	switch {
-	case validate.Worst(r.Findings) || len(r.Failed()) > 0 || validate.Inconclusive(r.Findings) != nil:
+	case checks.Worst(r.Findings) || len(r.Failed()) > 0 || validate.Inconclusive(r.Findings) != nil:
 		return Failing
 	case r.Counts().Inconclusive > 0:
 		return Inconclusive
@@ -199,26 +200,26 @@ func (r Report) Passed() bool { return r.Status() == Passing }
 
 // Checks lists, sorted by ID, the checks that were made: those that read something that the run
 // examined.
-func (r Report) Checks() []*validate.Check {
-	var read validate.Reads
+func (r Report) Checks() []*checks.Check {
+	var read checks.Reads
 	for _, d := range r.Devices {
 		switch {
 		case d.Source == FromIntent:
-			read |= validate.ReadsIntent | validate.ReadsRendered
+			read |= checks.ReadsIntent | checks.ReadsRendered
 		case d.Source == FromSaved:
-			read |= validate.ReadsIntent | validate.ReadsRendered | validate.ReadsRunning
+			read |= checks.ReadsIntent | checks.ReadsRendered | checks.ReadsRunning
 		case d.Source == FromNowhere:
 		case d.Kind == HostDevice:
-			read |= validate.ReadsNIC
+			read |= checks.ReadsNIC
 		default:
-			read |= validate.ReadsRunning | validate.ReadsApplied
+			read |= checks.ReadsRunning | checks.ReadsApplied
 		}
 	}
 	if len(r.Counted) > 0 {
-		read |= validate.ReadsCounters
+		read |= checks.ReadsCounters
 	}
 	open := r.notMade()
-	return slices.DeleteFunc(validate.Checks(), func(c *validate.Check) bool {
+	return slices.DeleteFunc(validate.Checks(), func(c *checks.Check) bool {
 		if r.Alone {
 			return !validate.MadeAlone(c.ID)
 		}
@@ -267,7 +268,7 @@ func (r Report) headline() (headline, separator, rest string) {
 	if r.Command == "nic validate" {
 		subject, runs = "the NICs of "+r.Fabric, " run"
 	}
-	if c == (validate.Counts{Info: c.Info}) && r.Command != "check" { // nothing is left unchecked either
+	if c == (checks.Counts{Info: c.Info}) && r.Command != "check" { // nothing is left unchecked either
 		if r.Command == "validate" && r.compared() > 0 {
 			rest += ", and both ends of every link between them agree"
 		}
@@ -276,7 +277,7 @@ func (r Report) headline() (headline, separator, rest string) {
 		}
 		return subject + runs + " as the intent says", ": ", rest
 	}
-	if open := validate.OpenText(r.Open()); open != "" {
+	if open := checks.OpenText(r.Open()); open != "" {
 		rest += "; " + open
 	}
 	return subject + ": " + r.tally(), "; ", rest
@@ -304,7 +305,7 @@ func (r Report) tally() string {
 	switch {
 	case c.Error > 0:
 		others := slices.DeleteFunc(slices.Clone(r.Findings), validate.Unproven)
-		if r.Command != "check" && !validate.Worst(others) && len(r.Failed()) == 0 {
+		if r.Command != "check" && !checks.Worst(others) && len(r.Failed()) == 0 {
 			parts = append(parts, "not everything could be verified")
 		}
 	case c.Warning > 0:

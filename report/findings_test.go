@@ -21,7 +21,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/term"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -55,25 +55,25 @@ func rich(t testing.TB) Report {
 	t.Helper()
 	f := loadFabric(t, fabricFile)
 	ports := []string{"Ethernet0", "Ethernet8", "Ethernet16"}
-	var fs []validate.Finding
+	var fs []checks.Finding
 	for _, sw := range f.Switches[:12] {
 		if sw.Name != "leaf3" {
-			fs = append(fs, validate.Finding{ID: "ECN-01", Severity: validate.Error, Device: sw.Name, Ports: ports, What: "lossless class rdma has no ECN", Fix: "give the class 'ecn: auto' or thresholds", Where: "net/fabric.yaml:5:3"})
+			fs = append(fs, checks.Finding{ID: "ECN-01", Severity: checks.Error, Device: sw.Name, Ports: ports, What: "lossless class rdma has no ECN", Fix: "give the class 'ecn: auto' or thresholds", Where: "net/fabric.yaml:5:3"})
 		}
 	}
-	accepted := &validate.Suppressed{Reason: "old cards until the move", Until: "2026-12-31", Where: "net/fabric.yaml:2:1"}
+	accepted := &checks.Suppressed{Reason: "old cards until the move", Until: "2026-12-31", Where: "net/fabric.yaml:2:1"}
 	fs = append(fs,
-		validate.Finding{ID: "READ", Severity: validate.Error, Device: "leaf3", What: "192.0.2.13:8080: connection refused", Where: "net/fabric.yaml:8:3", Fix: "start the gNMI server"},
-		validate.Finding{ID: "DRIFT", Severity: validate.Error, Device: "spine1", Ports: ports[:2], What: "pfc is {3,4}, the intent says {3}", Fix: "apply the intent", Where: "no class is lossless"},
-		validate.Finding{ID: "PFC-01", Severity: validate.Error, Device: "leaf1", Ports: ports[:1], Peers: []string{"spine1/Ethernet0"}, What: "it pauses {3,4}, spine1 {3}", Where: "net/fabric.yaml:13:5 and 2 more classes"},
-		validate.Finding{ID: "ECN-01", Severity: validate.Error, Device: "spine1", Ports: ports[:1], What: "lossless class rdma has no ECN", Fix: "give the class 'ecn: auto' or thresholds", Where: "net/fabric.yaml:5:3", Suppressed: accepted},
-		validate.Finding{ID: "NIC-05", Severity: validate.Warning, Device: "gpu1", What: "no boot unit is installed", Fix: "install the boot unit", Where: "net/fabric.yaml:11:3"},
-		validate.Finding{ID: "SUPPRESS", Severity: validate.Warning, What: "a suppression names check X-99, which there is not", Where: "net/fabric.yaml:3:1"},
-		validate.Finding{ID: "CAT-01", Severity: validate.Info, Device: "leaf1", What: "no model is stated: ports, buffers and headroom are not checked"},
-		validate.Finding{ID: "CAT-01", Severity: validate.Info, Device: "leaf2", What: "no model is stated: ports, buffers and headroom are not checked"},
-		validate.Finding{ID: "UNKNOWN", Severity: validate.Info, Device: "leaf1", What: hostile + " <img src=x> | `x` @root #1 https://evil.example/ [a](b) ]]> {0}", Fix: "check it by hand"},
+		checks.Finding{ID: "READ", Severity: checks.Error, Device: "leaf3", What: "192.0.2.13:8080: connection refused", Where: "net/fabric.yaml:8:3", Fix: "start the gNMI server"},
+		checks.Finding{ID: "DRIFT", Severity: checks.Error, Device: "spine1", Ports: ports[:2], What: "pfc is {3,4}, the intent says {3}", Fix: "apply the intent", Where: "no class is lossless"},
+		checks.Finding{ID: "PFC-01", Severity: checks.Error, Device: "leaf1", Ports: ports[:1], Peers: []string{"spine1/Ethernet0"}, What: "it pauses {3,4}, spine1 {3}", Where: "net/fabric.yaml:13:5 and 2 more classes"},
+		checks.Finding{ID: "ECN-01", Severity: checks.Error, Device: "spine1", Ports: ports[:1], What: "lossless class rdma has no ECN", Fix: "give the class 'ecn: auto' or thresholds", Where: "net/fabric.yaml:5:3", Suppressed: accepted},
+		checks.Finding{ID: "NIC-05", Severity: checks.Warning, Device: "gpu1", What: "no boot unit is installed", Fix: "install the boot unit", Where: "net/fabric.yaml:11:3"},
+		checks.Finding{ID: "SUPPRESS", Severity: checks.Warning, What: "a suppression names check X-99, which there is not", Where: "net/fabric.yaml:3:1"},
+		checks.Finding{ID: "CAT-01", Severity: checks.Info, Device: "leaf1", What: "no model is stated: ports, buffers and headroom are not checked"},
+		checks.Finding{ID: "CAT-01", Severity: checks.Info, Device: "leaf2", What: "no model is stated: ports, buffers and headroom are not checked"},
+		checks.Finding{ID: "UNKNOWN", Severity: checks.Info, Device: "leaf1", What: hostile + " <img src=x> | `x` @root #1 https://evil.example/ [a](b) ]]> {0}", Fix: "check it by hand"},
 	)
-	fs = validate.Sort(fs)
+	fs = checks.Sort(fs)
 	return Report{
 		Command: "validate", Version: "v1.2.3", Fabric: f.Name, Intent: f, Links: 1, Ports: 1,
 		Time: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Devices: DevicesFrom(f.Switches, f.Hosts, FromRunning, fs), Findings: fs,
@@ -118,7 +118,7 @@ func TestGoldenReports(t *testing.T) {
 }
 
 // spots lists, sorted, the parts of findings that all forms contain.
-func spots(fs []validate.Finding) []string {
+func spots(fs []checks.Finding) []string {
 	var out []string
 	for _, f := range fs {
 		ports := f.Ports
@@ -172,7 +172,7 @@ func TestAllFormsAgreeOnTheFindings(t *testing.T) {
 		if diff := cmp.Diff(want, spots(doc.Findings)); diff != "" {
 			t.Error(diff)
 		}
-		var byCause []validate.Finding
+		var byCause []checks.Finding
 		for _, c := range doc.Causes {
 			for _, i := range c.Findings {
 				f := doc.Findings[i]
@@ -265,14 +265,14 @@ func TestAllFormsAgreeOnTheFindings(t *testing.T) {
 		head := regexp.MustCompile(`(?m)^(error|warning|info|accepted) ([A-Z]+(-[0-9]+)?)`)
 		item := regexp.MustCompile(`(?m)^- \*\*([A-Z]+(-[0-9]+)?)\*\* `)
 		var want, ids, got, listed []string
-		for _, c := range validate.Causes(r.Findings) {
+		for _, c := range checks.Causes(r.Findings) {
 			label := string(c.Severity)
 			if c.Suppressed != nil {
 				label = "accepted"
 			}
 			want, ids = append(want, label+" "+c.ID), append(ids, c.ID)
 			for _, p := range c.Places() {
-				if c.Severity != validate.Info && !strings.Contains(strings.Join(strings.Fields(text), " "), p) {
+				if c.Severity != checks.Info && !strings.Contains(strings.Join(strings.Fields(text), " "), p) {
 					t.Errorf("text does not have %q", p)
 				}
 				if !strings.Contains(marked, p) {
@@ -323,9 +323,9 @@ func caseText(c junit.Testcase) string {
 func TestHostileFindings(t *testing.T) {
 	r := rich(t)
 	evil := hostile + "]]></failure>\x00\xff\ufffe \"'<script>alert(1)</script>|`@root`"
-	r.Findings = append(r.Findings, validate.Finding{ID: "DRIFT", Severity: validate.Error, Device: "leaf1" + evil, Ports: []string{evil}, What: evil, Fix: evil, Where: evil, Suppressed: nil},
-		validate.Finding{ID: "DRIFT", Severity: validate.Error, Device: "leaf1", What: evil, Where: evil + ":1:1", Suppressed: &validate.Suppressed{Reason: evil, Where: evil}},
-		validate.Finding{ID: evil, Severity: validate.Warning, What: evil})
+	r.Findings = append(r.Findings, checks.Finding{ID: "DRIFT", Severity: checks.Error, Device: "leaf1" + evil, Ports: []string{evil}, What: evil, Fix: evil, Where: evil, Suppressed: nil},
+		checks.Finding{ID: "DRIFT", Severity: checks.Error, Device: "leaf1", What: evil, Where: evil + ":1:1", Suppressed: &checks.Suppressed{Reason: evil, Where: evil}},
+		checks.Finding{ID: evil, Severity: checks.Warning, What: evil})
 	r.Devices = append(r.Devices, Device{Name: evil, Kind: SwitchDevice, Source: FromNowhere, Error: evil, Hint: evil})
 	r.Fabric = evil
 	for _, form := range []Form{FormText, FormMarkdown, FormJUnit} {

@@ -9,7 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // Limits of the text form; the JSON form lists everything.
@@ -23,7 +23,7 @@ const (
 func writeText(w io.Writer, r Report, o Options) error {
 	t := Text{W: w, S: o.S}
 	t.verdict(r)
-	causes := validate.Causes(r.Findings)
+	causes := checks.Causes(r.Findings)
 	section := ""
 	blocks := shared(causes)
 	for i, c := range causes {
@@ -40,7 +40,7 @@ func writeText(w io.Writer, r Report, o Options) error {
 		if c.Suppressed != nil {
 			next = "accepted"
 		}
-		if next != section || next == string(validate.Error) || next == string(validate.Warning) {
+		if next != section || next == string(checks.Error) || next == string(checks.Warning) {
 			t.printf("\n")
 		}
 		section = next
@@ -61,19 +61,19 @@ func writeText(w io.Writer, r Report, o Options) error {
 // shared groups causes that are printed as one block: errors or warnings on at least three
 // devices with the same places and the same fix, such as hosts that nobody has configured. The
 // result maps the index of the first cause to the whole block, and those of the others to nil.
-func shared(causes []validate.Cause) map[int][]validate.Cause {
+func shared(causes []checks.Cause) map[int][]checks.Cause {
 	const few = 3 // minimum number of causes, and of devices
 	type fault struct {
-		severity    validate.Severity
+		severity    checks.Severity
 		fix, places string
 	}
 	var faults ordered.Groups[fault, int]
 	for i, c := range causes {
-		if c.Suppressed == nil && c.Severity != validate.Info && len(c.Devices()) >= few {
+		if c.Suppressed == nil && c.Severity != checks.Info && len(c.Devices()) >= few {
 			faults.Add(fault{c.Severity, c.Fix, strings.Join(c.Places(), "; ")}, i)
 		}
 	}
-	out := map[int][]validate.Cause{}
+	out := map[int][]checks.Cause{}
 	for _, at := range faults.All() {
 		if len(at) < few {
 			continue
@@ -87,10 +87,10 @@ func shared(causes []validate.Cause) map[int][]validate.Cause {
 }
 
 // causeBlock writes the causes that share their places and their fix as one block.
-func (t *Text) causeBlock(r Report, all []validate.Cause) {
+func (t *Text) causeBlock(r Report, all []checks.Cause) {
 	c := all[0]
 	style := t.S.Yellow
-	if c.Severity == validate.Error {
+	if c.Severity == checks.Error {
 		style = t.S.Red
 	}
 	places, more := shortPlaces(c, maxPlaces)
@@ -143,7 +143,7 @@ func (t *Text) verdict(r Report) {
 }
 
 // also lists the checks that a cause covers: " (also PFC-04)".
-func also(c validate.Cause) string {
+func also(c checks.Cause) string {
 	return alsoOf(c.Covers())
 }
 
@@ -154,18 +154,18 @@ func alsoOf(ids []string) string {
 	return " (also " + term.CleanLine(strings.Join(ids, ", ")) + ")"
 }
 
-func (t *Text) cause(c validate.Cause, whereLabel string) {
+func (t *Text) cause(c checks.Cause, whereLabel string) {
 	label, style := string(c.Severity), t.S.Dim
 	switch {
 	case c.Suppressed != nil:
 		label = "accepted"
-	case c.Severity == validate.Error:
+	case c.Severity == checks.Error:
 		style = t.S.Red
-	case c.Severity == validate.Warning:
+	case c.Severity == checks.Warning:
 		style = t.S.Yellow
 	}
 	places, more := shortPlaces(c, maxPlaces)
-	short := c.Severity == validate.Info || c.Suppressed != nil
+	short := c.Severity == checks.Info || c.Suppressed != nil
 	at := ""
 	switch {
 	case len(places) == 1 && more == 0:
@@ -226,7 +226,7 @@ func (t *Text) dim(text string) {
 }
 
 // devicesOf names the devices of a cause, or counts them if the list is too long.
-func devicesOf(c validate.Cause) string {
+func devicesOf(c checks.Cause) string {
 	all := c.Devices()
 	if names := term.CleanLine(natural.Fold(all)); len(names) <= textWidth/2 {
 		return names
@@ -235,7 +235,7 @@ func devicesOf(c validate.Cause) string {
 }
 
 // shortPlaces returns about limit places of a cause, and the number of places left out.
-func shortPlaces(c validate.Cause, limit int) (places []string, more int) {
+func shortPlaces(c checks.Cause, limit int) (places []string, more int) {
 	all := c.Places()
 	if len(all) > limit+1 {
 		all, more = all[:limit], len(all)-limit
@@ -260,6 +260,6 @@ func shortPlace(p string) string {
 }
 
 // shortWheres lists the first intent lines of a cause.
-func shortWheres(c validate.Cause) string {
+func shortWheres(c checks.Cause) string {
 	return words.Some(c.Wheres(), maxWheres)
 }

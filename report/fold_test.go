@@ -9,6 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // The report for a large fabric of unconfigured hosts fits into one and a half screens and names
@@ -18,7 +19,7 @@ func TestUnsetFleetIsShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var fs []validate.Finding
+	var fs []checks.Finding
 	for _, h := range f.Hosts {
 		desired, _ := nic.Desired(f, h)
 		running := &nic.Host{Name: h.Name, Ports: map[string]*nic.Port{}}
@@ -31,7 +32,7 @@ func TestUnsetFleetIsShort(t *testing.T) {
 		}
 		fs = append(fs, validate.Host(f, h, running, desired, validate.NewRun(f).End)...)
 	}
-	fs = validate.Sort(fs)
+	fs = checks.Sort(fs)
 	text := write(t, FormText, Report{Command: "nic validate", Fabric: f.Name, Intent: f, Findings: fs, Devices: DevicesFrom(nil, f.Hosts, FromRunning, fs)})
 	if n := strings.Count(text, "\n"); n >= 40 {
 		t.Errorf("%d lines:\n%s", n, text)
@@ -41,7 +42,7 @@ func TestUnsetFleetIsShort(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if c := validate.Count(fs); c.Error != 4*len(f.Hosts) {
+	if c := checks.Count(fs); c.Error != 4*len(f.Hosts) {
 		t.Errorf("%s", fmt.Sprint(c))
 	}
 }
@@ -51,7 +52,7 @@ func TestCoveredChecksAreNamed(t *testing.T) {
 	for covers, want := range map[string]bool{"": false, "PFC-04": true} {
 		f := loadFabric(t, fabricFile)
 		r := Report{Fabric: f.Name, Command: "validate", Devices: []Device{{Name: "leaf1", Kind: SwitchDevice, Source: FromRunning}},
-			Findings: []validate.Finding{{ID: "PFC-02", Severity: validate.Error, Device: "leaf1", Ports: []string{"Ethernet0"}, What: "PFC is off", Covers: strings.Fields(covers)}}}
+			Findings: []checks.Finding{{ID: "PFC-02", Severity: checks.Error, Device: "leaf1", Ports: []string{"Ethernet0"}, What: "PFC is off", Covers: strings.Fields(covers)}}}
 		for _, form := range []Form{FormText, FormMarkdown, FormJUnit} {
 			if got := strings.Contains(strings.ReplaceAll(write(t, form, r), `\`, ""), "also PFC-04"); got != want {
 				t.Errorf("%v, covers %q: named %v", form, covers, got)

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/roce-fabric/roce-fabric/internal/term"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
@@ -40,25 +40,25 @@ func TestTextFitsAndIsColouredAlone(t *testing.T) {
 
 func TestVerdict(t *testing.T) {
 	f := loadFabric(t, fabricFile)
-	failing := []validate.Finding{{ID: "READ", Severity: validate.Error, Device: "leaf1", What: "refused"}}
-	warned := []validate.Finding{{ID: "X", Severity: validate.Warning}}
-	drifted := []validate.Finding{{ID: "DRIFT", Severity: validate.Error, Device: "leaf1"}}
-	accepted := []validate.Finding{{ID: "DRIFT", Severity: validate.Error, Suppressed: &validate.Suppressed{}}}
-	told := []validate.Finding{{ID: "X", Severity: validate.Info}}
-	hidden := []validate.Finding{{ID: "NIC-10", Severity: validate.Error, Device: "gpu1"}}
-	virtual := []validate.Finding{{ID: "NIC-10", Severity: validate.Warning, Device: "gpu1", Unchecked: "pfc"}}
-	partly := []validate.Finding{
-		{ID: "CAT-01", Severity: validate.Info, Device: "leaf2", Unchecked: "ports, buffers and headroom", Because: "the model is unknown"},
-		{ID: "CAT-01", Severity: validate.Info, Device: "leaf1", Unchecked: "ports, buffers and headroom", Because: "the model is unknown"},
-		{ID: "TOP-09", Severity: validate.Info, Unchecked: "links"},
+	failing := []checks.Finding{{ID: "READ", Severity: checks.Error, Device: "leaf1", What: "refused"}}
+	warned := []checks.Finding{{ID: "X", Severity: checks.Warning}}
+	drifted := []checks.Finding{{ID: "DRIFT", Severity: checks.Error, Device: "leaf1"}}
+	accepted := []checks.Finding{{ID: "DRIFT", Severity: checks.Error, Suppressed: &checks.Suppressed{}}}
+	told := []checks.Finding{{ID: "X", Severity: checks.Info}}
+	hidden := []checks.Finding{{ID: "NIC-10", Severity: checks.Error, Device: "gpu1"}}
+	virtual := []checks.Finding{{ID: "NIC-10", Severity: checks.Warning, Device: "gpu1", Unchecked: "pfc"}}
+	partly := []checks.Finding{
+		{ID: "CAT-01", Severity: checks.Info, Device: "leaf2", Unchecked: "ports, buffers and headroom", Because: "the model is unknown"},
+		{ID: "CAT-01", Severity: checks.Info, Device: "leaf1", Unchecked: "ports, buffers and headroom", Because: "the model is unknown"},
+		{ID: "TOP-09", Severity: checks.Info, Unchecked: "links"},
 	}
-	both := []validate.Finding{{ID: "X", Severity: validate.Info, Unchecked: "losses"}, {ID: "X", Severity: validate.Info, Device: "leaf1", Unchecked: "losses"}}
-	left := []validate.Finding{{ID: "CAT-01", Severity: validate.Info, Device: "leaf2", Unchecked: "headroom", Suppressed: &validate.Suppressed{}}}
-	open := []validate.Finding{{ID: gate.WindowTooShort, Severity: validate.Warning, Device: "leaf1"}}
-	known := []validate.Finding{{ID: gate.NotCounted, Severity: validate.Warning, Device: "leaf1", Suppressed: &validate.Suppressed{}}}
+	both := []checks.Finding{{ID: "X", Severity: checks.Info, Unchecked: "losses"}, {ID: "X", Severity: checks.Info, Device: "leaf1", Unchecked: "losses"}}
+	left := []checks.Finding{{ID: "CAT-01", Severity: checks.Info, Device: "leaf2", Unchecked: "headroom", Suppressed: &checks.Suppressed{}}}
+	open := []checks.Finding{{ID: gate.WindowTooShort, Severity: checks.Warning, Device: "leaf1"}}
+	known := []checks.Finding{{ID: gate.NotCounted, Severity: checks.Warning, Device: "leaf1", Suppressed: &checks.Suppressed{}}}
 	for _, c := range []struct {
 		command string
-		fs      []validate.Finding
+		fs      []checks.Finding
 		passed  bool
 		want    string
 	}{
@@ -103,7 +103,7 @@ func TestJUnitCountsChecksAndNotFindings(t *testing.T) {
 	if full.Failures == 0 || full.Errors == 0 || clean.Failures+clean.Errors != 0 {
 		t.Errorf("%d failures, %d errors; clean %d, %d", full.Failures, full.Errors, clean.Failures, clean.Errors)
 	}
-	r.Findings = []validate.Finding{{ID: "NIC-10", Severity: validate.Error, Device: "gpu1", What: "could not be read: pfc"}}
+	r.Findings = []checks.Finding{{ID: "NIC-10", Severity: checks.Error, Device: "gpu1", What: "could not be read: pfc"}}
 	if open := readJUnit(t, write(t, FormJUnit, r)); open.Errors != 1 || open.Failures != 0 {
 		t.Errorf("what is not proven is %d errors and %d failures", open.Errors, open.Failures)
 	}
@@ -149,9 +149,9 @@ func TestJUnitCountsChecksAndNotFindings(t *testing.T) {
 // A window that proves nothing counts as passed in no form.
 func TestInconclusiveIsNotPassed(t *testing.T) {
 	r := rich(t)
-	r.Findings = []validate.Finding{
-		{ID: gate.WindowTooShort, Severity: validate.Warning, Device: "leaf1", What: "the window is 3s", Where: "net/fabric.yaml:8:3"},
-		{ID: gate.PauseRatio, Severity: validate.Warning, Device: "leaf1", What: "paused for long"},
+	r.Findings = []checks.Finding{
+		{ID: gate.WindowTooShort, Severity: checks.Warning, Device: "leaf1", What: "the window is 3s", Where: "net/fabric.yaml:8:3"},
+		{ID: gate.PauseRatio, Severity: checks.Warning, Device: "leaf1", What: "paused for long"},
 	}
 	r.Devices = DevicesFrom(r.Intent.Switches, nil, FromRunning, r.Findings)
 	r.Counted = []gate.PortWindow{{Device: "leaf1", Port: "Ethernet0"}}
@@ -239,7 +239,7 @@ func TestSARIFFingerprints(t *testing.T) {
 	}
 	r := rich(t)
 	before := prints(r)
-	if want := len(validate.Causes(r.Findings)); len(before) != want {
+	if want := len(checks.Causes(r.Findings)); len(before) != want {
 		t.Errorf("%d causes have %d fingerprints", want, len(before))
 	}
 	moved := rich(t)
@@ -260,7 +260,7 @@ func TestSARIFIsCut(t *testing.T) {
 	r := rich(t)
 	r.Findings = nil
 	for i := range maxResults + 10 {
-		r.Findings = append(r.Findings, validate.Finding{ID: "DRIFT", Severity: validate.Error, Device: "leaf1", What: fmt.Sprint("value ", i)})
+		r.Findings = append(r.Findings, checks.Finding{ID: "DRIFT", Severity: checks.Error, Device: "leaf1", What: fmt.Sprint("value ", i)})
 	}
 	text := write(t, FormSARIF, r)
 	var log sarifLog
@@ -277,7 +277,7 @@ func TestSARIFPlacesAreCut(t *testing.T) {
 	r := rich(t)
 	r.Findings = nil
 	for i := range maxLocations + 7 {
-		r.Findings = append(r.Findings, validate.Finding{ID: "DRIFT", Severity: validate.Error, Device: fmt.Sprint("leaf", i), What: "x", Where: fmt.Sprintf("net/fabric.yaml:%d:1", i+1)})
+		r.Findings = append(r.Findings, checks.Finding{ID: "DRIFT", Severity: checks.Error, Device: fmt.Sprint("leaf", i), What: "x", Where: fmt.Sprintf("net/fabric.yaml:%d:1", i+1)})
 	}
 	run := readSARIF(t, write(t, FormSARIF, r)).Runs[0]
 	notes := run.Invocations[0].ToolExecutionNotifications
@@ -291,7 +291,7 @@ func TestMarkdownIsCut(t *testing.T) {
 		r := rich(t)
 		r.Findings = nil
 		for i := range n {
-			r.Findings = append(r.Findings, validate.Finding{ID: "DRIFT", Severity: validate.Severities[i%3], Device: "leaf1", What: fmt.Sprint(strings.Repeat("long ", 20), i), Fix: "apply"})
+			r.Findings = append(r.Findings, checks.Finding{ID: "DRIFT", Severity: checks.Severities[i%3], Device: "leaf1", What: fmt.Sprint(strings.Repeat("long ", 20), i), Fix: "apply"})
 		}
 		text := write(t, FormMarkdown, r)
 		listed := len(regexp.MustCompile(`(?m)^- \*\*DRIFT`).FindAllString(text, -1))
@@ -356,8 +356,8 @@ func TestWrap(t *testing.T) {
 // passed.
 func TestInconclusive(t *testing.T) {
 	f := loadFabric(t, fabricFile)
-	fs := []validate.Finding{
-		{ID: "CAT-01", Severity: validate.Info, Device: "leaf1", What: "no model is stated", Unchecked: "ports, buffers and headroom", Because: "the model is unknown", NotMade: []string{"BUF-01", "BUF-03"}},
+	fs := []checks.Finding{
+		{ID: "CAT-01", Severity: checks.Info, Device: "leaf1", What: "no model is stated", Unchecked: "ports, buffers and headroom", Because: "the model is unknown", NotMade: []string{"BUF-01", "BUF-03"}},
 	}
 	r := Report{Command: "check", Fabric: f.Name, Intent: f, Links: 1, Findings: fs, Devices: DevicesFrom(f.Switches[:3], nil, FromIntent, fs)}
 	const says = "1 of 3 switches (leaf1): ports, buffers and headroom not checked, the model is unknown"

@@ -12,6 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/browsertest"
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 	"github.com/roce-fabric/roce-fabric/validate/gate/origin"
 )
@@ -281,8 +282,8 @@ links:
 `
 
 // oddSwitch returns a finding for a switch whose PFC setting differs from all its neighbours.
-func oddSwitch(f *intent.Fabric, name string) validate.Finding {
-	odd := validate.Finding{ID: "PFC-01", Severity: validate.Error, Device: name, What: "PFC is off, the other end has {3}", Fix: "apply the intent"}
+func oddSwitch(f *intent.Fabric, name string) checks.Finding {
+	odd := checks.Finding{ID: "PFC-01", Severity: checks.Error, Device: name, What: "PFC is off, the other end has {3}", Fix: "apply the intent"}
 	for _, l := range f.Links {
 		for _, e := range [][2]intent.Endpoint{{l.A, l.B}, {l.B, l.A}} {
 			if e[0].Device == name {

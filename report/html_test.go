@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 const fabricHead = `apiVersion: roce-fabric/v1
@@ -79,8 +79,8 @@ func loadText(t *testing.T, text string) *intent.Fabric {
 }
 
 // reportOf returns a report for a fabric whose devices were all read.
-func reportOf(f *intent.Fabric, fs ...validate.Finding) Report {
-	r := Report{Command: "validate", Version: "1.2.3", Fabric: f.Name, Time: time.Date(2026, 11, 21, 18, 0, 0, 0, time.UTC), Intent: f, Links: len(f.Links), Findings: validate.Sort(fs)}
+func reportOf(f *intent.Fabric, fs ...checks.Finding) Report {
+	r := Report{Command: "validate", Version: "1.2.3", Fabric: f.Name, Time: time.Date(2026, 11, 21, 18, 0, 0, 0, time.UTC), Intent: f, Links: len(f.Links), Findings: checks.Sort(fs)}
 	for _, s := range f.Switches {
 		r.Devices = append(r.Devices, Device{Name: s.Name, Kind: SwitchDevice, OS: s.OS, Source: FromRunning})
 	}
@@ -91,16 +91,16 @@ func reportOf(f *intent.Fabric, fs ...validate.Finding) Report {
 }
 
 // smallFindings returns one finding of each kind.
-func smallFindings() []validate.Finding {
-	return []validate.Finding{
-		{ID: "PFC-01", Severity: validate.Error, Device: "leaf1", Ports: []string{"Ethernet240"}, Peers: []string{"spine1/Ethernet1/1"},
+func smallFindings() []checks.Finding {
+	return []checks.Finding{
+		{ID: "PFC-01", Severity: checks.Error, Device: "leaf1", Ports: []string{"Ethernet240"}, Peers: []string{"spine1/Ethernet1/1"},
 			What: "PFC is on for {3}, spine1 has {4}", Fix: "apply the intent", Where: "fabric.yaml:5:14"},
-		{ID: "ECN-01", Severity: validate.Warning, Device: "leaf2", Ports: []string{"Ethernet0", "Ethernet8"}, What: "ECN is off", Fix: "turn it on", Where: "fabric.yaml:6:2"},
-		{ID: "ECN-01", Severity: validate.Warning, Device: "spine2", What: "ECN is off", Fix: "turn it on", Where: "fabric.yaml:9:2"},
-		{ID: "READ", Severity: validate.Info, Device: "gpu4", Ports: []string{"eth0"}, What: "the firmware is not shown"},
-		{ID: "WD-01", Severity: validate.Error, Device: "spine1", What: "the watchdog is off",
-			Suppressed: &validate.Suppressed{Reason: "agreed with the owner", Until: "2026-12-31", Where: "fabric.yaml:30:5"}},
-		{ID: "SUPPRESS", Severity: validate.Info, What: "something about the fabric"},
+		{ID: "ECN-01", Severity: checks.Warning, Device: "leaf2", Ports: []string{"Ethernet0", "Ethernet8"}, What: "ECN is off", Fix: "turn it on", Where: "fabric.yaml:6:2"},
+		{ID: "ECN-01", Severity: checks.Warning, Device: "spine2", What: "ECN is off", Fix: "turn it on", Where: "fabric.yaml:9:2"},
+		{ID: "READ", Severity: checks.Info, Device: "gpu4", Ports: []string{"eth0"}, What: "the firmware is not shown"},
+		{ID: "WD-01", Severity: checks.Error, Device: "spine1", What: "the watchdog is off",
+			Suppressed: &checks.Suppressed{Reason: "agreed with the owner", Until: "2026-12-31", Where: "fabric.yaml:30:5"}},
+		{ID: "SUPPRESS", Severity: checks.Info, What: "something about the fabric"},
 	}
 }
 
@@ -214,7 +214,7 @@ func TestPageFoldsCauses(t *testing.T) {
 // Devices without an intent, and devices named only by findings, are drawn.
 func TestPageOfStrangers(t *testing.T) {
 	r := Report{Fabric: "x", Command: "validate", Devices: []Device{{Name: "leaf1", Kind: SwitchDevice, Source: FromNowhere, Error: "no route", Hint: "ask"}, {Name: "gpu1", Kind: HostDevice, Source: FromRunning}},
-		Findings: []validate.Finding{{ID: "X", Severity: validate.Error, Device: "leaf9", Ports: []string{"Ethernet0"}, What: "odd"}}}
+		Findings: []checks.Finding{{ID: "X", Severity: checks.Error, Device: "leaf9", Ports: []string{"Ethernet0"}, What: "odd"}}}
 	p := dataOf(t, pageText(t, r))
 	drawn := map[string]int{}
 	for _, g := range p.Groups {
@@ -252,9 +252,9 @@ const hostileMarkup = `</script></style></title>--><script>window.pwned=1</scrip
 
 func hostileReport(t *testing.T) (Report, []PortCounters) {
 	f := loadText(t, smallFabric)
-	r := reportOf(f, validate.Finding{ID: hostileMarkup, Severity: validate.Error, Device: "leaf1", Ports: []string{"Ethernet0", hostileMarkup},
+	r := reportOf(f, checks.Finding{ID: hostileMarkup, Severity: checks.Error, Device: "leaf1", Ports: []string{"Ethernet0", hostileMarkup},
 		What: hostileMarkup, Fix: hostileMarkup, Where: hostileMarkup, Peers: []string{hostileMarkup + "/" + hostileMarkup}},
-		validate.Finding{ID: "X", Severity: validate.Severity(hostileMarkup), Device: hostileMarkup, What: "a", Suppressed: &validate.Suppressed{Reason: hostileMarkup, Until: hostileMarkup, Where: hostileMarkup}})
+		checks.Finding{ID: "X", Severity: checks.Severity(hostileMarkup), Device: hostileMarkup, What: "a", Suppressed: &checks.Suppressed{Reason: hostileMarkup, Until: hostileMarkup, Where: hostileMarkup}})
 	r.Fabric, r.Command, r.Version = hostileMarkup, hostileMarkup, hostileMarkup
 	r.Devices = append(r.Devices, Device{Name: hostileMarkup, Kind: HostDevice, Source: Source(hostileMarkup), OS: hostileMarkup, Error: hostileMarkup, Hint: hostileMarkup, File: hostileMarkup})
 	return r, []PortCounters{{"leaf1", hostileMarkup, map[string]uint64{hostileMarkup: 3}}}
@@ -279,13 +279,13 @@ func TestHostileTextStaysText(t *testing.T) {
 func TestPageIsBounded(t *testing.T) {
 	f := loadText(t, smallFabric)
 	long := strings.Repeat("é", 1<<20)
-	fs := make([]validate.Finding, maxCauses+7)
+	fs := make([]checks.Finding, maxCauses+7)
 	for i := range fs {
-		fs[i] = validate.Finding{ID: "X", Severity: validate.Info, Device: "leaf1", What: fmt.Sprintf("cause %d", i)}
+		fs[i] = checks.Finding{ID: "X", Severity: checks.Info, Device: "leaf1", What: fmt.Sprintf("cause %d", i)}
 	}
-	fs[0].Severity, fs[0].What = validate.Error, long
+	fs[0].Severity, fs[0].What = checks.Error, long
 	p := dataOf(t, pageText(t, reportOf(f, fs...)))
-	if len(p.Causes) != maxCauses || p.LeftOut != 7 || p.Causes[0].Severity != validate.Error {
+	if len(p.Causes) != maxCauses || p.LeftOut != 7 || p.Causes[0].Severity != checks.Error {
 		t.Errorf("%d causes, %d left out, first %s", len(p.Causes), p.LeftOut, p.Causes[0].Severity)
 	}
 	if n := len([]rune(p.Causes[0].What)); n > maxText+4 {
@@ -297,11 +297,11 @@ func TestPageIsBounded(t *testing.T) {
 // finding on every seventh switch.
 func largeReport(t *testing.T) (Report, []PortCounters) {
 	f := loadText(t, largeFabric())
-	var fs []validate.Finding
+	var fs []checks.Finding
 	var counters []PortCounters
 	for i, s := range f.Switches {
 		if i%7 == 3 {
-			fs = append(fs, validate.Finding{ID: "PFC-01", Severity: validate.Severities[i%3], Device: s.Name, Ports: []string{s.Ports[i%10].Name, s.Ports[32+i%8].Name},
+			fs = append(fs, checks.Finding{ID: "PFC-01", Severity: checks.Severities[i%3], Device: s.Name, Ports: []string{s.Ports[i%10].Name, s.Ports[32+i%8].Name},
 				What: fmt.Sprintf("pfc is {%d}, the intent says {3}", i%3), Fix: "apply the intent", Where: "fabric.yaml:12:4"})
 		}
 		for j, p := range s.Ports {

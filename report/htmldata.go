@@ -11,6 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
@@ -70,13 +71,13 @@ type pageGroup struct {
 	Devices []int  `json:"d"`
 }
 
-// pageCause is a [validate.Cause] for the page.
+// pageCause is a [checks.Cause] for the page.
 type pageCause struct {
-	ID       string            `json:"c"`
-	Severity validate.Severity `json:"s"`
-	What     string            `json:"w"`
-	Fix      string            `json:"f,omitempty"`
-	Where    []int             `json:"i,omitempty"` // labels of the intent lines, without duplicates
+	ID       string          `json:"c"`
+	Severity checks.Severity `json:"s"`
+	What     string          `json:"w"`
+	Fix      string          `json:"f,omitempty"`
+	Where    []int           `json:"i,omitempty"` // labels of the intent lines, without duplicates
 	// Suppressed holds the reason, the expiry date and the place of the suppression.
 	Suppressed []string `json:"u,omitempty"`
 	// Places holds one entry per finding: the device and the label of its intent line, the
@@ -201,9 +202,9 @@ func (b *pageBuilder) addSources(devices []Device) {
 }
 
 // causes adds the causes, worst first.
-func (b *pageBuilder) causes(fs []validate.Finding) {
+func (b *pageBuilder) causes(fs []checks.Finding) {
 	b.out.Checks = map[string]pageCheck{}
-	for i, c := range validate.Causes(fs) {
+	for i, c := range checks.Causes(fs) {
 		if i >= maxCauses {
 			b.out.LeftOut += len(c.Findings)
 			continue
@@ -230,7 +231,7 @@ func (b *pageBuilder) causes(fs []validate.Finding) {
 	}
 }
 
-func (b *pageBuilder) place(f validate.Finding, where int) [][]int {
+func (b *pageBuilder) place(f checks.Finding, where int) [][]int {
 	d := b.device(f.Device, SwitchDevice)
 	ports := make([]int, len(f.Ports))
 	for i, p := range f.Ports {

@@ -12,6 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // The JUnit form has one suite for the fabric and one per device. Each suite has one test case
@@ -69,21 +70,21 @@ const noTime = "0"
 
 func writeJUnit(w io.Writer, r Report) error {
 	j := junitWriter{r: r, stamp: r.Time.UTC().Format(time.RFC3339)}
-	j.findings, j.open = map[junitKey][]validate.Finding{}, map[junitKey]validate.Finding{}
-	checks := map[string]*validate.Check{}
+	j.findings, j.open = map[junitKey][]checks.Finding{}, map[junitKey]checks.Finding{}
+	byID := map[string]*checks.Check{}
 	for _, c := range r.Checks() {
-		checks[c.ID] = c
+		byID[c.ID] = c
 	}
 	// A check that could not be made still gets a case, marked as skipped.
 	for _, f := range r.Findings {
 		for _, id := range f.NotMade {
-			checks[id] = validate.Lookup(id)
-			j.open[junitKey{j.suiteOf(f, checks[f.ID]), id}] = f
+			byID[id] = validate.Lookup(id)
+			j.open[junitKey{j.suiteOf(f, byID[f.ID]), id}] = f
 		}
 	}
 	for _, f := range r.Findings {
 		for _, id := range append([]string{f.ID}, f.Covers...) {
-			k := junitKey{j.suiteOf(f, checks[id]), id}
+			k := junitKey{j.suiteOf(f, byID[id]), id}
 			j.findings[k] = append(j.findings[k], f)
 		}
 	}
@@ -93,9 +94,9 @@ func writeJUnit(w io.Writer, r Report) error {
 		out.Tests, out.Failures, out.Errors = out.Tests+s.Tests, out.Failures+s.Failures, out.Errors+s.Errors
 		out.Suites = append(out.Suites, s)
 	}
-	add(j.suite(nil, checks))
+	add(j.suite(nil, byID))
 	for i := range r.Devices {
-		add(j.suite(&r.Devices[i], checks))
+		add(j.suite(&r.Devices[i], byID))
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
@@ -112,23 +113,23 @@ func writeJUnit(w io.Writer, r Report) error {
 type junitWriter struct {
 	r        Report
 	stamp    string
-	findings map[junitKey][]validate.Finding
-	open     map[junitKey]validate.Finding // why a check was not made
+	findings map[junitKey][]checks.Finding
+	open     map[junitKey]checks.Finding // why a check was not made
 }
 
 // junitKey identifies a case by its device, "" for the fabric, and its check.
 type junitKey struct{ device, id string }
 
 // looksAt reports whether a check has a case in the suite of d; nil is the fabric.
-func looksAt(c *validate.Check, d *Device) bool {
+func looksAt(c *checks.Check, d *Device) bool {
 	if c.ID == unreadCheck {
 		return d != nil
 	}
 	switch c.Scope {
-	case validate.ScopeSwitch, validate.ScopeLink:
-		return d != nil && (d.Kind == SwitchDevice || c.Reads&validate.ReadsNIC != 0)
-	case validate.ScopeNIC, validate.ScopeHost:
-		return d != nil && (d.Kind == HostDevice || c.Reads&validate.ReadsRunning != 0)
+	case checks.ScopeSwitch, checks.ScopeLink:
+		return d != nil && (d.Kind == SwitchDevice || c.Reads&checks.ReadsNIC != 0)
+	case checks.ScopeNIC, checks.ScopeHost:
+		return d != nil && (d.Kind == HostDevice || c.Reads&checks.ReadsRunning != 0)
 	}
 	return d == nil
 }
@@ -137,7 +138,7 @@ func looksAt(c *validate.Check, d *Device) bool {
 const unreadCheck = "READ"
 
 // suiteOf returns the device whose suite has the finding, "" for the fabric's suite.
-func (j *junitWriter) suiteOf(f validate.Finding, c *validate.Check) string {
+func (j *junitWriter) suiteOf(f checks.Finding, c *checks.Check) string {
 	if c != nil && looksAt(c, nil) {
 		return ""
 	}
@@ -148,7 +149,7 @@ func (j *junitWriter) suiteOf(f validate.Finding, c *validate.Check) string {
 }
 
 // suite builds the suite of a device; nil is the fabric.
-func (j *junitWriter) suite(d *Device, checks map[string]*validate.Check) junitSuite {
+func (j *junitWriter) suite(d *Device, byID map[string]*checks.Check) junitSuite {
 	name := ""
 	s := junitSuite{Name: term.CleanLine(j.r.Fabric), Time: noTime, Timestamp: j.stamp}
 	property := func(name, value string) {
@@ -172,7 +173,7 @@ func (j *junitWriter) suite(d *Device, checks map[string]*validate.Check) junitS
 		property("file", d.File)
 	}
 	ids := map[string]bool{}
-	for id, c := range checks {
+	for id, c := range byID {
 		if looksAt(c, d) {
 			ids[id] = true
 		}
@@ -205,17 +206,17 @@ func (j *junitWriter) suite(d *Device, checks map[string]*validate.Check) junitS
 // testcase builds the case of a check on a device. The case fails if a finding counts as an
 // error, and is an error if the window proves nothing; warnings and information go to its
 // output.
-func (j *junitWriter) testcase(d *Device, id string, fs []validate.Finding) junitCase {
+func (j *junitWriter) testcase(d *Device, id string, fs []checks.Finding) junitCase {
 	c := junitCase{Name: term.CleanLine(id), Time: noTime}
 	if k := validate.Lookup(id); k != nil {
 		c.Name += " " + k.Title
 	}
-	var failing, unproven, accepted, rest []validate.Finding
+	var failing, unproven, accepted, rest []checks.Finding
 	for _, f := range fs {
 		switch {
 		case f.Suppressed != nil:
 			accepted = append(accepted, f)
-		case (id == unreadCheck || validate.Unproven(f)) && f.Counts(), validate.Inconclusive([]validate.Finding{f}) != nil:
+		case (id == unreadCheck || validate.Unproven(f)) && f.Counts(), validate.Inconclusive([]checks.Finding{f}) != nil:
 			unproven = append(unproven, f)
 		case f.Counts():
 			failing = append(failing, f)
@@ -223,7 +224,7 @@ func (j *junitWriter) testcase(d *Device, id string, fs []validate.Finding) juni
 			rest = append(rest, f)
 		}
 	}
-	result := func(fs []validate.Finding) *junitResult {
+	result := func(fs []checks.Finding) *junitResult {
 		return &junitResult{Message: junitMessage(fs), Type: term.CleanLine(id), Text: j.lines(fs)}
 	}
 	switch {
@@ -239,8 +240,8 @@ func (j *junitWriter) testcase(d *Device, id string, fs []validate.Finding) juni
 	case len(accepted) > 0:
 		c.Skipped = &junitResult{Message: "accepted: " + term.CleanLine(accepted[0].Suppressed.Reason), Text: j.lines(accepted)}
 		c.Out = j.lines(rest)
-	case slices.ContainsFunc(rest, validate.Finding.Inconclusive):
-		open := rest[slices.IndexFunc(rest, validate.Finding.Inconclusive)]
+	case slices.ContainsFunc(rest, checks.Finding.Inconclusive):
+		open := rest[slices.IndexFunc(rest, checks.Finding.Inconclusive)]
 		c.Skipped = &junitResult{Message: junitOpen(open), Text: j.lines(rest)}
 	default:
 		c.Out = j.lines(rest)
@@ -249,11 +250,11 @@ func (j *junitWriter) testcase(d *Device, id string, fs []validate.Finding) juni
 }
 
 // junitOpen says which part of a check could not be made, and why.
-func junitOpen(f validate.Finding) string {
+func junitOpen(f checks.Finding) string {
 	return "not checked: " + term.CleanLine(f.Unchecked) + ": " + term.CleanLine(f.Told())
 }
 
-func junitMessage(fs []validate.Finding) string {
+func junitMessage(fs []checks.Finding) string {
 	m := strings.TrimSpace(term.CleanLine(fs[0].Place()+" ")) + ": " + term.CleanLine(fs[0].What)
 	m = strings.TrimPrefix(m, ": ")
 	if len(fs) > 1 {
@@ -263,7 +264,7 @@ func junitMessage(fs []validate.Finding) string {
 }
 
 // lines formats findings, each starting on a new line.
-func (j *junitWriter) lines(fs []validate.Finding) string {
+func (j *junitWriter) lines(fs []checks.Finding) string {
 	var b strings.Builder
 	for _, f := range fs {
 		at := term.CleanLine(f.Place())
@@ -285,7 +286,7 @@ func (j *junitWriter) lines(fs []validate.Finding) string {
 }
 
 // acceptedBecause returns the reason for a suppression, and its expiry date.
-func acceptedBecause(s *validate.Suppressed) string {
+func acceptedBecause(s *checks.Suppressed) string {
 	until := ""
 	if s.Until != "" {
 		until = ", until " + s.Until

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
@@ -25,16 +25,16 @@ func TestJenkinsAcceptsJUnit(t *testing.T) {
 	clean := full
 	clean.Findings, clean.Devices = nil, DevicesFrom(full.Intent.Switches, full.Intent.Hosts, FromRunning, nil)
 	open := clean
-	open.Findings = []validate.Finding{
-		{ID: gate.WindowTooShort, Severity: validate.Warning, Device: "leaf1", What: "2 s"},
-		{ID: "CAT-01", Severity: validate.Info, Device: "leaf2", Unchecked: "headroom", NotMade: []string{"PFC-02", "TOP-09"}},
+	open.Findings = []checks.Finding{
+		{ID: gate.WindowTooShort, Severity: checks.Warning, Device: "leaf1", What: "2 s"},
+		{ID: "CAT-01", Severity: checks.Info, Device: "leaf2", Unchecked: "headroom", NotMade: []string{"PFC-02", "TOP-09"}},
 	}
 	nics := clean
 	nics.Command = "nic validate"
 	for name, r := range map[string]Report{
 		"everything": full, "clean": clean, "inconclusive": open, "nic validate": nics, "without devices": {Command: "check", Fabric: "pod1"},
 		"without an intent": {Command: "check", Alone: true, Fabric: "leaf1", Devices: []Device{{Name: "leaf1", Kind: SwitchDevice, OS: "sonic", Source: FromSaved, File: "leaf1.json"}}},
-		"hostile":           {Command: "check", Fabric: hostile, Devices: []Device{{Name: hostile, Source: FromNowhere, Error: hostile}}, Findings: []validate.Finding{{ID: hostile, Severity: validate.Error, Device: hostile, What: "\x00\xff\ufffe" + hostile, Where: hostile}}},
+		"hostile":           {Command: "check", Fabric: hostile, Devices: []Device{{Name: hostile, Source: FromNowhere, Error: hostile}}, Findings: []checks.Finding{{ID: hostile, Severity: checks.Error, Device: hostile, What: "\x00\xff\ufffe" + hostile, Where: hostile}}},
 	} {
 		if out, ok := accepts(write(t, FormJUnit, r)); !ok {
 			t.Errorf("%s: %s", name, out)

@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // A GitHub comment holds 65,536 characters; 1,024 are reserved for the text that a CI job adds
@@ -28,12 +28,12 @@ const (
 func writeMarkdown(w io.Writer, r Report) error {
 	m := markdown{r: r, left: maxMarkdown}
 	m.heading()
-	causes := validate.Causes(r.Findings)
+	causes := checks.Causes(r.Findings)
 	written := 0
-	for _, s := range validate.Severities {
-		written += m.section(title(s), causes, s != validate.Info, func(c validate.Cause) bool { return c.Suppressed == nil && c.Severity == s })
+	for _, s := range checks.Severities {
+		written += m.section(title(s), causes, s != checks.Info, func(c checks.Cause) bool { return c.Suppressed == nil && c.Severity == s })
 	}
-	written += m.section("Accepted", causes, false, func(c validate.Cause) bool { return c.Suppressed != nil })
+	written += m.section("Accepted", causes, false, func(c checks.Cause) bool { return c.Suppressed != nil })
 	if n := len(causes) - written; n > 0 {
 		m.left += 1024 // the reserve for this line
 		m.appendIfFits(fmt.Sprintf("\n**%s left out of %d:** the comment is full. The text and json forms have all causes.\n", words.Are(n, "cause"), len(causes)))
@@ -42,8 +42,8 @@ func writeMarkdown(w io.Writer, r Report) error {
 	return err
 }
 
-func title(s validate.Severity) string {
-	return map[validate.Severity]string{validate.Error: "Errors", validate.Warning: "Warnings", validate.Info: "Information"}[s]
+func title(s checks.Severity) string {
+	return map[checks.Severity]string{checks.Error: "Errors", checks.Warning: "Warnings", checks.Info: "Information"}[s]
 }
 
 // markdown collects text, with room for left more characters.
@@ -75,7 +75,7 @@ func (m *markdown) heading() {
 	m.appendIfFits(fmt.Sprintf("## %s\n\n%s %s %s; %s.\n", markdownText(brief(headline, 400)), toolName, r.Command, status, markdownText(brief(rest, 2000))))
 	if len(r.Findings) > 0 {
 		causes := map[string]int{}
-		for _, c := range validate.Causes(r.Findings) {
+		for _, c := range checks.Causes(r.Findings) {
 			if c.Suppressed != nil {
 				causes["accepted"]++
 			} else {
@@ -101,9 +101,9 @@ func (m *markdown) heading() {
 }
 
 // section writes the causes that kind selects and returns how many fitted.
-func (m *markdown) section(name string, causes []validate.Cause, open bool, kind func(validate.Cause) bool) int {
+func (m *markdown) section(name string, causes []checks.Cause, open bool, kind func(checks.Cause) bool) int {
 	const fold, end = "\n<details><summary>%s</summary>\n\n", "\n</details>\n"
-	var mine []validate.Cause
+	var mine []checks.Cause
 	for _, c := range causes {
 		if kind(c) {
 			mine = append(mine, c)
@@ -144,7 +144,7 @@ func (m *markdown) section(name string, causes []validate.Cause, open bool, kind
 }
 
 // cause formats a cause as a list item.
-func (m *markdown) cause(c validate.Cause) string {
+func (m *markdown) cause(c checks.Cause) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "- **%s**%s %s\n", markdownText(c.ID), markdownText(also(c)), markdownText(brief(c.What, 4000)))
 	places, more := shortPlaces(c, foldedPlaces)

@@ -1,6 +1,9 @@
 package report
 
-import "github.com/roce-fabric/roce-fabric/validate"
+import (
+	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
+)
 
 // Next suggests the next command to a person at a terminal; "" suggests nothing. Scripts and
 // pipelines get no suggestion.
@@ -14,7 +17,7 @@ func (c *Console) Next(command string) {
 // problem; "" if there is none.
 func (r Report) ToExplain() string {
 	for _, f := range r.Findings { // worst first
-		if f.Suppressed == nil && f.Severity != validate.Info && f.Unchecked == "" && validate.Lookup(f.ID) != nil {
+		if f.Suppressed == nil && f.Severity != checks.Info && f.Unchecked == "" && validate.Lookup(f.ID) != nil {
 			return f.ID
 		}
 	}

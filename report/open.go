@@ -1,12 +1,12 @@
 package report
 
-import "github.com/roce-fabric/roce-fabric/validate"
+import "github.com/roce-fabric/roce-fabric/validate/checks"
 
 // Open is something that could not be checked, and where.
-type Open = validate.Open
+type Open = checks.Open
 
 // Open lists each thing that could not be checked and is not suppressed, once.
-func (r Report) Open() []Open { return validate.Opened(r.Findings, r.kinds()) }
+func (r Report) Open() []Open { return checks.Opened(r.Findings, r.kinds()) }
 
 // kinds maps the name of each device in the report, or in an inconclusive finding, to its kind.
 func (r Report) kinds() map[string]DeviceKind {

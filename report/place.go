@@ -7,7 +7,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // placeForm matches the place in a finding: file, line and, in an intent, column. More text may
@@ -47,7 +47,7 @@ func (r Report) whereLabel(wheres ...string) string {
 
 // placeOf returns the place at which a finding is shown in the intent: the place that it names,
 // or that of its device, or the start of the intent. File is "" if the intent is not a file.
-func (r Report) placeOf(f validate.Finding) intent.Pos {
+func (r Report) placeOf(f checks.Finding) intent.Pos {
 	pos, ok := parsePlace(f.Where)
 	if r.Intent == nil {
 		if i := slices.IndexFunc(r.Devices, func(d Device) bool { return d.Name == f.Device && d.File != "" }); !ok && i >= 0 {

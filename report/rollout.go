@@ -15,7 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // Rollout writes the waves of a plan, one per line, and what was proven about them. A plan with
@@ -132,7 +132,7 @@ func parallelSaving(r *fleet.Rollout) string {
 
 // leftOpen returns, for the end of a headline, what was not checked or not proven.
 func leftOpen(r *fleet.Rollout) (out string) {
-	if text := validate.OpenText(r.Inconclusive); text != "" {
+	if text := checks.OpenText(r.Inconclusive); text != "" {
 		out = "; " + text
 	}
 	if r.Unproven != "" {

@@ -17,6 +17,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // Limits of GitHub code scanning: 25,000 results per run and 1,000 locations per result. A file
@@ -47,7 +48,7 @@ func writeSARIF(w io.Writer, r Report, o Options) error {
 	}
 	notes := append(s.unread(), s.inconclusive()...)
 	size := 0
-	causes := validate.Causes(r.Findings)
+	causes := checks.Causes(r.Findings)
 	for i, c := range causes {
 		res, left := s.result(c)
 		text, err := json.MarshalIndent(res, "        ", "  ")
@@ -76,36 +77,36 @@ type sarifWriter struct {
 	seen map[string]int // number of results per fingerprint
 }
 
-var sarifLevels = map[validate.Severity]string{validate.Error: "error", validate.Warning: "warning", validate.Info: "note"}
+var sarifLevels = map[checks.Severity]string{checks.Error: "error", checks.Warning: "warning", checks.Info: "note"}
 
 // rules describes the checks that were made, and those that have findings.
 func (s *sarifWriter) rules() []sarifRule {
-	checks := map[string]*validate.Check{}
+	byID := map[string]*checks.Check{}
 	for _, c := range s.r.Checks() {
-		checks[c.ID] = c
+		byID[c.ID] = c
 	}
 	for _, f := range s.r.Findings {
-		if checks[f.ID] == nil {
-			checks[f.ID] = validate.Lookup(f.ID)
+		if byID[f.ID] == nil {
+			byID[f.ID] = validate.Lookup(f.ID)
 		}
 	}
 	out := []sarifRule{}
-	for i, id := range natural.Keys(checks) {
+	for i, id := range natural.Keys(byID) {
 		s.rule[id] = i
-		out = append(out, ruleOf(id, checks[id]))
+		out = append(out, ruleOf(id, byID[id]))
 	}
 	return out
 }
 
 // ruleOf describes a check; c is nil if the catalogue has no check with this ID.
-func ruleOf(id string, c *validate.Check) sarifRule {
+func ruleOf(id string, c *checks.Check) sarifRule {
 	if c == nil {
 		text := sarifText{Text: term.CleanLine(id)}
 		return sarifRule{ID: id, Short: text, Full: text, Help: text, Default: sarifDefault{"warning"}, Properties: sarifTags{Severity: "warning"}}
 	}
 	level := sarifLevels[c.Worst()]
 	severity := level
-	if c.Worst() == validate.Info {
+	if c.Worst() == checks.Info {
 		severity = "recommendation"
 	}
 	plain := []string{"Why: " + c.Why + ".", "Fix: " + c.Fix + ".", "Severity: " + c.Rule() + "."}
@@ -139,7 +140,7 @@ func pascal(title string) string {
 }
 
 // result converts a cause; left is the number of findings that exceed the location limit.
-func (s *sarifWriter) result(c validate.Cause) (res sarifResult, left int) {
+func (s *sarifWriter) result(c checks.Cause) (res sarifResult, left int) {
 	places, more := shortPlaces(c, maxPlaces)
 	text := c.What
 	if at := strings.Join(places, "; "); at != "" {
@@ -160,7 +161,7 @@ func (s *sarifWriter) result(c validate.Cause) (res sarifResult, left int) {
 	if f := c.Findings[0]; f.Unchecked != "" {
 		res.Properties.Unchecked, res.Properties.Because, res.Properties.NotMade = f.Unchecked, f.Because, f.NotMade
 		// A result that is not a failure has level "none" (SARIF 2.1.0, 3.27.9 and 3.27.10).
-		if c.Severity == validate.Info {
+		if c.Severity == checks.Info {
 			res.Kind, res.Level = "open", "none"
 		}
 	}
@@ -188,7 +189,7 @@ func sarifMessage(text string) string {
 
 // fingerprints identifies a cause in every run, even if its intent line moves or more devices
 // are affected.
-func (s *sarifWriter) fingerprints(c validate.Cause) map[string]string {
+func (s *sarifWriter) fingerprints(c checks.Cause) map[string]string {
 	h := sha256.New()
 	for _, part := range []string{s.r.Fabric, c.ID, string(c.Severity), c.What, c.Fix} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
@@ -200,7 +201,7 @@ func (s *sarifWriter) fingerprints(c validate.Cause) map[string]string {
 
 // locations lists the intent lines, each with its devices and ports; left is the number of
 // findings that exceed the limit.
-func (s *sarifWriter) locations(c validate.Cause) (out []sarifLocation, left int) {
+func (s *sarifWriter) locations(c checks.Cause) (out []sarifLocation, left int) {
 	out = []sarifLocation{}
 	at := map[intent.Pos]int{}
 	seen := map[string]bool{}
@@ -226,7 +227,7 @@ func (s *sarifWriter) locations(c validate.Cause) (out []sarifLocation, left int
 	return out, left
 }
 
-func logical(f validate.Finding) []sarifLogical {
+func logical(f checks.Finding) []sarifLogical {
 	if f.Device == "" {
 		return nil
 	}
@@ -271,7 +272,7 @@ func (s *sarifWriter) unread() []sarifNotification {
 		name := term.CleanLine(d.Name)
 		out = append(out, sarifNotification{
 			Level: "error", Message: sarifText{Text: sarifMessage(name + " could not be read: " + d.Error)},
-			Locations: []sarifLocation{{Physical: s.physical(s.r.placeOf(validate.Finding{Device: d.Name})), Logical: []sarifLogical{{Name: name, Full: name, Kind: "device"}}}},
+			Locations: []sarifLocation{{Physical: s.physical(s.r.placeOf(checks.Finding{Device: d.Name})), Logical: []sarifLogical{{Name: name, Full: name, Kind: "device"}}}},
 		})
 	}
 	return out

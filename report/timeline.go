@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // Round is a round of a watch, for the timeline of the HTML form.
@@ -20,7 +20,7 @@ type Round struct {
 // Change is a cause that appeared or disappeared.
 type Change struct {
 	Gone     bool
-	Severity validate.Severity
+	Severity checks.Severity
 	ID       string
 	Places   []string
 	More     int // number of places not listed
@@ -48,13 +48,13 @@ type pagePeriod struct {
 }
 
 type pageChange struct {
-	Time     int64             `json:"t"`
-	Gone     bool              `json:"g,omitempty"`
-	Severity validate.Severity `json:"s"`
-	ID       string            `json:"c"`
-	Places   []string          `json:"p,omitempty"`
-	More     int               `json:"m,omitempty"` // number of places left out
-	What     string            `json:"w"`
+	Time     int64           `json:"t"`
+	Gone     bool            `json:"g,omitempty"`
+	Severity checks.Severity `json:"s"`
+	ID       string          `json:"c"`
+	Places   []string        `json:"p,omitempty"`
+	More     int             `json:"m,omitempty"` // number of places left out
+	What     string          `json:"w"`
 }
 
 // history merges rounds into periods. A period lasts until the next one begins; if rounds are

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // watchedDay returns a day of rounds, one every five minutes, with errors in rounds 100 to 120
@@ -22,7 +22,7 @@ func watchedDay() []Round {
 			r.Verdict, r.Errors, r.Warnings = "errors", 2, 1
 		}
 		if n == 100 || n == 120 {
-			r.Changes = []Change{{Gone: n == 120, Severity: validate.Error, ID: "PFC-01", Places: []string{"leaf1 Ethernet240"}, What: "PFC is on for {3}, spine1 has {4}"}}
+			r.Changes = []Change{{Gone: n == 120, Severity: checks.Error, ID: "PFC-01", Places: []string{"leaf1 Ethernet240"}, What: "PFC is on for {3}, spine1 has {4}"}}
 		}
 		if n == 270 {
 			r.Verdict, r.Read = "unreadable", 7

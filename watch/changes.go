@@ -10,21 +10,22 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
 // atom identifies one fault at one port across rounds.
 type atom struct {
 	id, device, port, what string
-	severity               validate.Severity
+	severity               checks.Severity
 }
 
 // state holds the known faults, without suppressed findings. Each finding has at most one port.
-type state map[atom]validate.Finding
+type state map[atom]checks.Finding
 
 // update updates the state with the findings of a round. It returns all current findings, those
 // that are new, and those that are gone. Findings that were not checked again stay.
-func (s state) update(found []validate.Finding, looked func(validate.Finding) bool) (all, appeared, cleared []validate.Finding) {
+func (s state) update(found []checks.Finding, looked func(checks.Finding) bool) (all, appeared, cleared []checks.Finding) {
 	now, accepted := state{}, state{}
 	for _, f := range found {
 		into := now
@@ -35,7 +36,7 @@ func (s state) update(found []validate.Finding, looked func(validate.Finding) bo
 			into[atomOf(one)] = one
 		}
 	}
-	var stands []validate.Finding
+	var stands []checks.Finding
 	linked := map[[2]string]bool{} // ports with link findings that were not checked again
 	for a, f := range s {
 		if _, ok := now[a]; ok {
@@ -62,23 +63,23 @@ func (s state) update(found []validate.Finding, looked func(validate.Finding) bo
 		}
 		s[a] = f
 	}
-	return validate.Sort(append(found, merge(stands)...)), merge(appeared), merge(cleared)
+	return checks.Sort(append(found, merge(stands)...)), merge(appeared), merge(cleared)
 }
 
 // bothEnds returns a function that reports whether a finding was checked: its device was read
 // and, if it is about a link, the other end too.
-func bothEnds(read func(device string) bool) func(validate.Finding) bool {
-	return func(f validate.Finding) bool {
-		return read(f.Device) && (len(f.Peers) == 0 || read(validate.PeerDevice(f.Peers[0])))
+func bothEnds(read func(device string) bool) func(checks.Finding) bool {
+	return func(f checks.Finding) bool {
+		return read(f.Device) && (len(f.Peers) == 0 || read(checks.PeerDevice(f.Peers[0])))
 	}
 }
 
 // splitByPort returns one finding per port.
-func splitByPort(f validate.Finding) []validate.Finding {
+func splitByPort(f checks.Finding) []checks.Finding {
 	if len(f.Ports) == 0 {
-		return []validate.Finding{f}
+		return []checks.Finding{f}
 	}
-	out := make([]validate.Finding, len(f.Ports))
+	out := make([]checks.Finding, len(f.Ports))
 	for i, p := range f.Ports {
 		out[i] = f
 		out[i].Ports, out[i].Peers = []string{p}, nil
@@ -92,14 +93,14 @@ func splitByPort(f validate.Finding) []validate.Finding {
 // atomOf returns the identity of a finding with at most one port. An unreadable device, a storm
 // or a deadlock is the same fault whatever its text; for findings about counters, the numbers in
 // the text are ignored.
-func atomOf(f validate.Finding) atom {
+func atomOf(f checks.Finding) atom {
 	a := atom{id: f.ID, severity: f.Severity, device: f.Device, what: f.What}
 	if len(f.Ports) > 0 {
 		a.port = f.Ports[0]
 	}
-	if f.ID == fleet.Unread && f.Severity == validate.Error || f.ID == gate.Storm || f.ID == gate.Deadlock {
+	if f.ID == fleet.Unread && f.Severity == checks.Error || f.ID == gate.Storm || f.ID == gate.Deadlock {
 		a.what = ""
-	} else if c := validate.Lookup(f.ID); c != nil && c.Scope == validate.ScopeTime {
+	} else if c := validate.Lookup(f.ID); c != nil && c.Scope == checks.ScopeTime {
 		a.what = numberless(f.What)
 	}
 	return a
@@ -120,16 +121,16 @@ func numberless(s string) string {
 }
 
 // merge combines findings that differ only in their port, in order.
-func merge(fs []validate.Finding) []validate.Finding {
+func merge(fs []checks.Finding) []checks.Finding {
 	type key struct {
 		id, device, what, fix, where string
-		severity                     validate.Severity
+		severity                     checks.Severity
 	}
-	ordered.Sort(fs, func(a, b validate.Finding) int {
+	ordered.Sort(fs, func(a, b checks.Finding) int {
 		return natural.Compare(strings.Join(a.Ports, ""), strings.Join(b.Ports, ""))
 	})
 	at := map[key]int{}
-	var out []validate.Finding
+	var out []checks.Finding
 	for _, f := range fs {
 		k := key{f.ID, f.Device, f.What, f.Fix, f.Where, f.Severity}
 		i, ok := at[k]
@@ -141,7 +142,7 @@ func merge(fs []validate.Finding) []validate.Finding {
 		}
 		out[i].Ports, out[i].Peers = append(out[i].Ports, f.Ports...), append(out[i].Peers, f.Peers...)
 	}
-	return validate.Sort(out)
+	return checks.Sort(out)
 }
 
 // Kind is the type of an event.
@@ -157,21 +158,21 @@ const (
 // Event is a change in a round: a cause that appeared or disappeared, with all its places, or a
 // changed verdict.
 type Event struct {
-	Format   int               `json:"format"`
-	Type     Kind              `json:"type"`
-	Time     time.Time         `json:"time"`
-	Fabric   string            `json:"fabric"`
-	Round    int               `json:"round"`
-	Severity validate.Severity `json:"severity,omitempty"`
-	ID       string            `json:"id,omitempty"`
-	Places   []string          `json:"places,omitempty"` // devices and ports, folded
-	What     string            `json:"what,omitempty"`
-	Fix      string            `json:"fix,omitempty"`
+	Format   int             `json:"format"`
+	Type     Kind            `json:"type"`
+	Time     time.Time       `json:"time"`
+	Fabric   string          `json:"fabric"`
+	Round    int             `json:"round"`
+	Severity checks.Severity `json:"severity,omitempty"`
+	ID       string          `json:"id,omitempty"`
+	Places   []string        `json:"places,omitempty"` // devices and ports, folded
+	What     string          `json:"what,omitempty"`
+	Fix      string          `json:"fix,omitempty"`
 	// Fields of a verdict event.
-	Verdict  Verdict          `json:"verdict,omitempty"`
-	Previous Verdict          `json:"previous,omitempty"` // "" for the first verdict
-	Counts   *validate.Counts `json:"counts,omitempty"`
-	Unread   int              `json:"unread,omitempty"` // number of unreadable devices
+	Verdict  Verdict        `json:"verdict,omitempty"`
+	Previous Verdict        `json:"previous,omitempty"` // "" for the first verdict
+	Counts   *checks.Counts `json:"counts,omitempty"`
+	Unread   int            `json:"unread,omitempty"` // number of unreadable devices
 }
 
 // Events lists the changes of a round: cleared findings, new findings, then the verdict.
@@ -179,9 +180,9 @@ func (r *Round) Events() []Event {
 	var out []Event
 	for _, c := range []struct {
 		kind Kind
-		fs   []validate.Finding
+		fs   []checks.Finding
 	}{{Cleared, r.Cleared}, {Appeared, r.Appeared}} {
-		for _, k := range validate.Causes(c.fs) {
+		for _, k := range checks.Causes(c.fs) {
 			out = append(out, Event{Format: Format, Type: c.kind, Time: stamp(r.End), Fabric: r.Fabric, Round: r.N,
 				Severity: k.Severity, ID: k.ID, Places: k.Places(), What: k.What, Fix: k.Fix})
 		}

@@ -12,21 +12,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
-func onLink(what string) validate.Finding {
-	return validate.Finding{ID: "PFC-01", Severity: validate.Error, Device: "leaf1", What: what,
+func onLink(what string) checks.Finding {
+	return checks.Finding{ID: "PFC-01", Severity: checks.Error, Device: "leaf1", What: what,
 		Ports: []string{"Ethernet0", "Ethernet8"}, Peers: []string{"spine1/Ethernet4", "spine2/Ethernet4"}}
 }
 
 // A finding about a link is cleared only in a round that read both of its ends.
 func TestLinkNeedsBothEnds(t *testing.T) {
 	s := state{}
-	all := func(validate.Finding) bool { return true }
-	s.update([]validate.Finding{onLink("differs")}, all)
+	all := func(checks.Finding) bool { return true }
+	s.update([]checks.Finding{onLink("differs")}, all)
 	left, appeared, cleared := s.update(nil, bothEnds(func(d string) bool { return d != "spine1" }))
-	want := []validate.Finding{{ID: "PFC-01", Severity: validate.Error, Device: "leaf1", What: "differs", Ports: []string{"Ethernet8"}, Peers: []string{"spine2/Ethernet4"}}}
+	want := []checks.Finding{{ID: "PFC-01", Severity: checks.Error, Device: "leaf1", What: "differs", Ports: []string{"Ethernet8"}, Peers: []string{"spine2/Ethernet4"}}}
 	if diff := cmp.Diff(want, cleared); diff != "" || appeared != nil {
 		t.Errorf("cleared (-want +got):\n%s appeared: %v", diff, appeared)
 	}
@@ -42,15 +42,15 @@ func TestLinkNeedsBothEnds(t *testing.T) {
 // A finding that the intent suppresses does not appear until the suppression expires.
 func TestAccepted(t *testing.T) {
 	s := state{}
-	all := func(validate.Finding) bool { return true }
+	all := func(checks.Finding) bool { return true }
 	f := onLink("differs")
-	f.Suppressed = &validate.Suppressed{Reason: "known", Until: "2026-12-31"}
-	found, appeared, _ := s.update([]validate.Finding{f}, all)
+	f.Suppressed = &checks.Suppressed{Reason: "known", Until: "2026-12-31"}
+	found, appeared, _ := s.update([]checks.Finding{f}, all)
 	if len(found) != 1 || appeared != nil || verdictOf(found) != OK {
 		t.Errorf("accepted: %v appeared, verdict %s", appeared, verdictOf(found))
 	}
 	f.Suppressed = nil
-	if found, appeared, _ = s.update([]validate.Finding{f}, all); len(appeared) != 1 || verdictOf(found) != Errors {
+	if found, appeared, _ = s.update([]checks.Finding{f}, all); len(appeared) != 1 || verdictOf(found) != Errors {
 		t.Errorf("no longer accepted: %v appeared, verdict %s", appeared, verdictOf(found))
 	}
 }
@@ -72,21 +72,21 @@ func TestSameThing(t *testing.T) {
 }
 
 func TestVerdict(t *testing.T) {
-	at := func(id string, s validate.Severity) validate.Finding {
-		return validate.Finding{ID: id, Severity: s, Device: "leaf1"}
+	at := func(id string, s checks.Severity) checks.Finding {
+		return checks.Finding{ID: id, Severity: s, Device: "leaf1"}
 	}
 	for _, c := range []struct {
-		fs   []validate.Finding
+		fs   []checks.Finding
 		want Verdict
 	}{
 		{nil, OK},
-		{[]validate.Finding{at("NIC-06", validate.Info), at("READ", validate.Info)}, OK},
-		{[]validate.Finding{{ID: "OPS-02", Severity: validate.Info, Device: "leaf1", Unchecked: "values in force"}}, Inconclusive},
-		{[]validate.Finding{{ID: "OPS-02", Severity: validate.Info, Unchecked: "values in force", Suppressed: &validate.Suppressed{}}}, OK},
-		{[]validate.Finding{{ID: "OPS-02", Severity: validate.Info, Unchecked: "values in force"}, at("WD-02", validate.Warning)}, Warnings},
-		{[]validate.Finding{at("WD-02", validate.Warning)}, Warnings},
-		{[]validate.Finding{at("READ", validate.Error), at("WD-02", validate.Warning)}, Unreadable},
-		{[]validate.Finding{at("READ", validate.Error), at("PFC-01", validate.Error)}, Errors},
+		{[]checks.Finding{at("NIC-06", checks.Info), at("READ", checks.Info)}, OK},
+		{[]checks.Finding{{ID: "OPS-02", Severity: checks.Info, Device: "leaf1", Unchecked: "values in force"}}, Inconclusive},
+		{[]checks.Finding{{ID: "OPS-02", Severity: checks.Info, Unchecked: "values in force", Suppressed: &checks.Suppressed{}}}, OK},
+		{[]checks.Finding{{ID: "OPS-02", Severity: checks.Info, Unchecked: "values in force"}, at("WD-02", checks.Warning)}, Warnings},
+		{[]checks.Finding{at("WD-02", checks.Warning)}, Warnings},
+		{[]checks.Finding{at("READ", checks.Error), at("WD-02", checks.Warning)}, Unreadable},
+		{[]checks.Finding{at("READ", checks.Error), at("PFC-01", checks.Error)}, Errors},
 	} {
 		if got := verdictOf(c.fs); got != c.want {
 			t.Errorf("%v is %s, want %s", c.fs, got, c.want)
@@ -99,11 +99,11 @@ func TestRecordIsBounded(t *testing.T) {
 	r := &Round{N: 2, Verdict: Errors, Previous: OK}
 	for i := range 30 {
 		for device := range 20 {
-			r.Appeared = append(r.Appeared, validate.Finding{ID: "DRIFT", Severity: validate.Severities[i%3], Device: fmt.Sprintf("leaf%c", 'a'+device), What: fmt.Sprintf("value %d", i)})
+			r.Appeared = append(r.Appeared, checks.Finding{ID: "DRIFT", Severity: checks.Severities[i%3], Device: fmt.Sprintf("leaf%c", 'a'+device), What: fmt.Sprintf("value %d", i)})
 		}
 	}
 	got := r.Record()
-	if len(got.Changes) != keptChanges || got.MoreChanges != 30-keptChanges || got.Changes[0].Severity != validate.Error {
+	if len(got.Changes) != keptChanges || got.MoreChanges != 30-keptChanges || got.Changes[0].Severity != checks.Error {
 		t.Errorf("%d changes, %d more: %+v", len(got.Changes), got.MoreChanges, got.Changes[0])
 	}
 	if c := got.Changes[0]; len(c.Places) > keptPlaces || len(c.Places)+c.More < 1 {

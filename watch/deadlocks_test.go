@@ -11,6 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/watch"
 	"github.com/roce-fabric/roce-fabric/watch/watchtest"
 )
@@ -50,7 +51,7 @@ func TestDeadlocksThatAppear(t *testing.T) {
 				p.PFC = qos.Of(qos.Priorities(3))
 			}
 		}
-		return fleet.Reading{Device: d.Name, Switch: validate.Switch(c.Device(f.Switch(d.Name)), cfg, validate.Running, nil)}
+		return fleet.Reading{Device: d.Name, Switch: validate.Switch(c.Device(f.Switch(d.Name)), cfg, checks.Running, nil)}
 	}})
 	ids := func(r *watch.Round) (n int) {
 		for _, f := range r.Findings {

@@ -10,6 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 const (
@@ -206,8 +207,8 @@ func (w *Watcher) update(ctx context.Context, names map[string]bool) *Round {
 	}
 	out := &Round{N: w.last.N, Update: natural.Keys(names), Fabric: w.last.Fabric, Start: w.last.Start, Took: w.last.Took, End: now, Read: w.last.Read, Devices: w.last.Devices, Counted: w.last.Counted, Pauses: w.last.Pauses, Previous: w.last.Verdict}
 	ends := bothEnds(func(device string) bool { return looked[device] })
-	out.Findings, out.Appeared, out.Cleared = w.known.update(found, func(f validate.Finding) bool {
-		return !isAboutCounters(f) && ends(f) && (names[f.Device] || len(f.Peers) > 0 && names[validate.PeerDevice(f.Peers[0])])
+	out.Findings, out.Appeared, out.Cleared = w.known.update(found, func(f checks.Finding) bool {
+		return !isAboutCounters(f) && ends(f) && (names[f.Device] || len(f.Peers) > 0 && names[checks.PeerDevice(f.Peers[0])])
 	})
 	out.Verdict = verdictOf(out.Findings)
 	w.mu.Lock()
@@ -223,7 +224,7 @@ func (w *Watcher) update(ctx context.Context, names map[string]bool) *Round {
 const maxUpdates = 1000
 
 // isAboutCounters reports whether a finding is about counters, which early reads do not check.
-func isAboutCounters(f validate.Finding) bool {
+func isAboutCounters(f checks.Finding) bool {
 	c := validate.Lookup(f.ID)
-	return c != nil && c.Reads&validate.ReadsCounters != 0
+	return c != nil && c.Reads&checks.ReadsCounters != 0
 }

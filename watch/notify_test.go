@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/watch"
 )
 
@@ -88,7 +88,7 @@ func TestChangeIsReadBeforeItsTurn(t *testing.T) {
 	if n := w.Subscriptions(); n != 3 {
 		t.Errorf("%d subscriptions", n)
 	}
-	f.set(func() { f.wrong["leaf2"] = []validate.Finding{drift("leaf2", "Ethernet0")} })
+	f.set(func() { f.wrong["leaf2"] = []checks.Finding{drift("leaf2", "Ethernet0")} })
 	begin := w.clock.Since()
 	l.say("leaf2", 100)
 	w.clock.Soon(w.Watcher, 2*time.Second)
@@ -100,7 +100,7 @@ func TestChangeIsReadBeforeItsTurn(t *testing.T) {
 	if at := f.times("leaf2"); len(at) != 2 || at[1] != begin+2*time.Second {
 		t.Errorf("leaf2 is read at %v", at)
 	}
-	f.set(func() { f.wrong = map[string][]validate.Finding{} })
+	f.set(func() { f.wrong = map[string][]checks.Finding{} })
 	l.say("leaf2", 1)
 	w.clock.Soon(w.Watcher, 2*time.Second)
 	wantLines(t, w.Last(), "1 cleared error DRIFT leaf2 Ethernet0: pfc is {3,4}, the intent says {3}\n1 verdict ok, was \"errors\"\n")
@@ -127,7 +127,7 @@ func TestRoundTakesTheNewerRead(t *testing.T) {
 	for len(f.times("leaf1")) < 2 {
 		w.clock.Step(w.Watcher)
 	}
-	f.set(func() { f.wrong["leaf1"] = []validate.Finding{drift("leaf1", "Ethernet0")} })
+	f.set(func() { f.wrong["leaf1"] = []checks.Finding{drift("leaf1", "Ethernet0")} })
 	l.say("leaf1", 1)
 	w.clock.Soon(w.Watcher, 2*time.Second)
 	if r := w.Last(); r.N != 1 || r.Verdict != watch.Errors {
@@ -231,8 +231,8 @@ func TestSubscriptionBreaks(t *testing.T) {
 func TestUpdateKeepsWhatItDoesNotLookAt(t *testing.T) {
 	f, l := newSite(), newLine(t)
 	f.counts["leaf1"], f.counts["leaf2"], f.paused = 1, 0, 9
-	host := validate.Finding{ID: "NIC-01", Severity: validate.Warning, Device: "gpu1", What: "x"}
-	f.wrong["gpu1"] = []validate.Finding{host}
+	host := checks.Finding{ID: "NIC-01", Severity: checks.Warning, Device: "gpu1", What: "x"}
+	f.wrong["gpu1"] = []checks.Finding{host}
 	w := f.watching(t, watch.Config{Devices: devices(2, 1), Interval: 10 * time.Minute, Notify: l.notify(f), Rand: half,
 		Fabric: pod(t, "suppress: [{check: PFC-14, on: leaf2, reason: before the upgrade}]\n")})
 	w.to(1, 0)
@@ -267,7 +267,7 @@ func TestChangesTogether(t *testing.T) {
 	l.held(3)
 	f.set(func() {
 		for _, d := range []string{"leaf1", "leaf2"} {
-			f.wrong[d] = []validate.Finding{drift(d, "Ethernet0")}
+			f.wrong[d] = []checks.Finding{drift(d, "Ethernet0")}
 		}
 	})
 	l.say("leaf1", 1)
@@ -282,7 +282,7 @@ func TestChangesTogether(t *testing.T) {
 	}
 
 	f.set(func() {
-		f.wrong = map[string][]validate.Finding{}
+		f.wrong = map[string][]checks.Finding{}
 		f.hold["leaf1"] = make(chan struct{})
 	})
 	begin := w.clock.Since()

@@ -12,6 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
@@ -166,7 +167,7 @@ func (w *Watcher) addReading(r *round, res result) {
 		}
 		return
 	}
-	d.failures, d.err, d.read = 0, validate.Finding{}, d.settled
+	d.failures, d.err, d.read = 0, checks.Finding{}, d.settled
 	if !d.Host {
 		d.kept = got
 	}
@@ -248,7 +249,7 @@ func (w *Watcher) finish(ctx context.Context, r *round) *Round {
 // deadlocks checks the whole fabric for deadlocks with the priorities that ports paused when
 // they were last read, in this round or earlier. It gives up after a tenth of the interval, but
 // not before leastSearch.
-func (w *Watcher) deadlocks(ctx context.Context) []validate.Finding {
+func (w *Watcher) deadlocks(ctx context.Context) []checks.Finding {
 	run := validate.NewRun(w.cfg.Fabric)
 	for i := range w.devices {
 		if d := &w.devices[i]; d.kept != nil && d.kept.Switch != nil {
@@ -260,7 +261,7 @@ func (w *Watcher) deadlocks(ctx context.Context) []validate.Finding {
 	defer cancel()
 	found, err := run.Cycles(ctx)
 	if err != nil {
-		return []validate.Finding{{ID: "TOP-01", Severity: validate.Info, Unchecked: "deadlocks of what runs", Because: "the search took too long",
+		return []checks.Finding{{ID: "TOP-01", Severity: checks.Info, Unchecked: "deadlocks of what runs", Because: "the search took too long",
 			What: fmt.Sprintf("the search for deadlocks did not end in %s", gate.Spell(bound)), Fix: "take a longer interval, or run validate"}}
 	}
 	return found
@@ -279,7 +280,7 @@ func (w *Watcher) overdue(r *round, now time.Time) {
 		if !r.open[i] || now.Sub(d.settled) <= 2*max(w.cfg.Interval, patience) {
 			continue
 		}
-		d.err = validate.Finding{ID: fleet.Unread, Severity: validate.Error, Device: d.Name, Where: d.Where,
+		d.err = checks.Finding{ID: fleet.Unread, Severity: checks.Error, Device: d.Name, Where: d.Where,
 			What: fmt.Sprintf("it was not read in the %s of round %d", gate.Spell(now.Sub(r.start)), r.n),
 			Fix:  "see whether it answers, or take a longer interval or more reads at the same time"}
 		r.run.Note(d.err)

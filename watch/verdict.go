@@ -7,7 +7,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
@@ -27,7 +27,7 @@ const (
 var Verdicts = []Verdict{OK, Inconclusive, Warnings, Unreadable, Errors}
 
 // verdictOf returns the verdict for findings. Suppressed findings do not count.
-func verdictOf(fs []validate.Finding) Verdict {
+func verdictOf(fs []checks.Finding) Verdict {
 	worst := 0
 	for _, f := range fs {
 		v := OK
@@ -37,7 +37,7 @@ func verdictOf(fs []validate.Finding) Verdict {
 			v = Unreadable
 		case f.Counts():
 			v = Errors
-		case f.Severity == validate.Warning:
+		case f.Severity == checks.Warning:
 			v = Warnings
 		case f.Inconclusive():
 			v = Inconclusive
@@ -60,10 +60,10 @@ type Round struct {
 	Previous   Verdict // verdict of the previous round or update; "" in the first round
 	// Findings lists what is wrong, sorted, including suppressed findings. Findings about a
 	// device that could not be read are kept until it is read again.
-	Findings []validate.Finding
+	Findings []checks.Finding
 	// Appeared are the unsuppressed findings that are new, Cleared those of the previous round
 	// that are gone.
-	Appeared, Cleared []validate.Finding
+	Appeared, Cleared []checks.Finding
 	// Counted holds the port counters in the windows that the round judged; empty if no device
 	// was read twice with its counters.
 	Counted []gate.PortWindow
@@ -78,14 +78,14 @@ type Round struct {
 func (r *Round) Changed() bool { return r.Verdict != r.Previous }
 
 // Counts returns the number of findings by severity.
-func (r *Round) Counts() validate.Counts { return validate.Count(r.Findings) }
+func (r *Round) Counts() checks.Counts { return checks.Count(r.Findings) }
 
 // Unread lists the devices that could not be read, without duplicates, in the order of the
 // findings.
 func (r *Round) Unread() []string {
 	out := []string{}
 	for _, f := range r.Findings {
-		if f.ID == fleet.Unread && f.Severity == validate.Error && !slices.Contains(out, f.Device) {
+		if f.ID == fleet.Unread && f.Severity == checks.Error && !slices.Contains(out, f.Device) {
 			out = append(out, f.Device)
 		}
 	}
@@ -97,15 +97,15 @@ const keptRounds = 288
 
 // Record is the entry of a round in the history.
 type Record struct {
-	Format  int             `json:"format"`
-	Round   int             `json:"round"`
-	Time    time.Time       `json:"time"` // end of the round
-	Seconds float64         `json:"seconds"`
-	Fabric  string          `json:"fabric"`
-	Verdict Verdict         `json:"verdict"`
-	Counts  validate.Counts `json:"counts"`
-	Devices int             `json:"devices"`
-	Read    int             `json:"read"`
+	Format  int           `json:"format"`
+	Round   int           `json:"round"`
+	Time    time.Time     `json:"time"` // end of the round
+	Seconds float64       `json:"seconds"`
+	Fabric  string        `json:"fabric"`
+	Verdict Verdict       `json:"verdict"`
+	Counts  checks.Counts `json:"counts"`
+	Devices int           `json:"devices"`
+	Read    int           `json:"read"`
 	// Changes lists what appeared and disappeared since the previous round, worst first.
 	Changes     []Change `json:"changes,omitempty"`
 	MoreChanges int      `json:"more_changes,omitempty"`
@@ -113,12 +113,12 @@ type Record struct {
 
 // Change is a cause that appeared or disappeared, with its places.
 type Change struct {
-	Type     Kind              `json:"type"`
-	Severity validate.Severity `json:"severity"`
-	ID       string            `json:"id"`
-	Places   []string          `json:"places,omitempty"` // devices and ports, folded
-	More     int               `json:"more_places,omitempty"`
-	What     string            `json:"what"`
+	Type     Kind            `json:"type"`
+	Severity checks.Severity `json:"severity"`
+	ID       string          `json:"id"`
+	Places   []string        `json:"places,omitempty"` // devices and ports, folded
+	More     int             `json:"more_places,omitempty"`
+	What     string          `json:"what"`
 }
 
 // Limits of a Record: if all devices of a fabric changed at once, unlimited records would fill
@@ -138,7 +138,7 @@ func (r *Round) Record() Record {
 		Verdict: r.Verdict, Counts: r.Counts(), Devices: r.Devices, Read: r.Read}
 	events := slices.DeleteFunc(append(slices.Clone(r.updates), r.Events()...), func(e Event) bool { return e.Type == Turned })
 	ordered.Sort(events, func(a, b Event) int {
-		return cmp.Or(cmp.Compare(slices.Index(validate.Severities, a.Severity), slices.Index(validate.Severities, b.Severity)),
+		return cmp.Or(cmp.Compare(slices.Index(checks.Severities, a.Severity), slices.Index(checks.Severities, b.Severity)),
 			ordered.First(gate.Urgent(a.ID) != "", gate.Urgent(b.ID) != ""))
 	})
 	out.MoreChanges = max(0, len(events)-keptChanges)

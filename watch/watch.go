@@ -23,6 +23,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
@@ -93,7 +94,7 @@ type Watcher struct {
 	tiers map[string]int
 
 	mu            sync.RWMutex
-	seen          map[intent.Endpoint]validate.End
+	seen          map[intent.Endpoint]checks.End
 	devices       []device
 	inFlight      int
 	beat          time.Time // time of the last loop iteration
@@ -115,7 +116,7 @@ type device struct {
 	failures int            // consecutive failures
 	skip     int            // number of rounds to skip the device
 	left     int            // consecutive rounds that did not reach it
-	err      validate.Finding
+	err      checks.Finding
 	settled  time.Time // end of the last read
 	read     time.Time // end of the last successful read
 	took     time.Duration
@@ -132,7 +133,7 @@ func New(cfg Config) *Watcher {
 	if cfg.Rand == nil {
 		cfg.Rand = rand.Float64
 	}
-	w := &Watcher{cfg: cfg, ends: map[string][]intent.Endpoint{}, seen: map[intent.Endpoint]validate.End{}, known: state{}, tiers: validate.Tiers(cfg.Fabric)}
+	w := &Watcher{cfg: cfg, ends: map[string][]intent.Endpoint{}, seen: map[intent.Endpoint]checks.End{}, known: state{}, tiers: validate.Tiers(cfg.Fabric)}
 	for _, l := range cfg.Fabric.Links {
 		for _, e := range []intent.Endpoint{l.A, l.B} {
 			w.ends[e.Device] = append(w.ends[e.Device], e)
@@ -217,7 +218,7 @@ func (w *Watcher) readOne(ctx context.Context, i int) result {
 }
 
 // end implements [fleet.Ends].
-func (w *Watcher) end(e intent.Endpoint) validate.End {
+func (w *Watcher) end(e intent.Endpoint) checks.End {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	return w.seen[e]

@@ -18,7 +18,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 	"github.com/roce-fabric/roce-fabric/watch"
 	"github.com/roce-fabric/roce-fabric/watch/watchtest"
@@ -31,7 +31,7 @@ type site struct {
 	clock *watchtest.Clock
 
 	mu       sync.Mutex
-	wrong    map[string][]validate.Finding
+	wrong    map[string][]checks.Finding
 	down     map[string]error
 	hold     map[string]chan struct{} // reads that block until the channel is closed
 	counts   map[string]uint64        // drops of a lossless queue, per device
@@ -45,7 +45,7 @@ type site struct {
 }
 
 func newSite() *site {
-	return &site{wrong: map[string][]validate.Finding{}, down: map[string]error{}, hold: map[string]chan struct{}{}, counts: map[string]uint64{},
+	return &site{wrong: map[string][]checks.Finding{}, down: map[string]error{}, hold: map[string]chan struct{}{}, counts: map[string]uint64{},
 		at: map[string][]time.Duration{}, now: map[string]bool{}}
 }
 
@@ -164,8 +164,8 @@ func wantLines(t *testing.T, r *watch.Round, want string) {
 	}
 }
 
-func drift(device string, ports ...string) validate.Finding {
-	return validate.Finding{ID: "DRIFT", Severity: validate.Error, Device: device, Ports: ports, What: "pfc is {3,4}, the intent says {3}"}
+func drift(device string, ports ...string) checks.Finding {
+	return checks.Finding{ID: "DRIFT", Severity: checks.Error, Device: device, Ports: ports, What: "pfc is {3,4}, the intent says {3}"}
 }
 
 // A cause is reported once when it appears and once when it clears, with the ports that gained
@@ -175,14 +175,14 @@ func TestChangesAreSaidOnce(t *testing.T) {
 	w := f.watching(t, watch.Config{Devices: devices(2, 0)})
 	wantLines(t, w.to(1, 0), "1 verdict ok, was \"\"\n")
 	f.set(func() {
-		f.wrong["leaf1"] = []validate.Finding{drift("leaf1", "Ethernet0", "Ethernet8")}
-		f.wrong["leaf2"] = []validate.Finding{drift("leaf2", "Ethernet0", "Ethernet8")}
+		f.wrong["leaf1"] = []checks.Finding{drift("leaf1", "Ethernet0", "Ethernet8")}
+		f.wrong["leaf2"] = []checks.Finding{drift("leaf2", "Ethernet0", "Ethernet8")}
 	})
 	wantLines(t, w.to(2, 0), "2 appeared error DRIFT leaf1,leaf2 Ethernet0,Ethernet8: pfc is {3,4}, the intent says {3}\n2 verdict errors, was \"ok\"\n")
 	wantLines(t, w.to(3, 0), "")
-	f.set(func() { f.wrong["leaf1"] = []validate.Finding{drift("leaf1", "Ethernet8", "Ethernet16")} })
+	f.set(func() { f.wrong["leaf1"] = []checks.Finding{drift("leaf1", "Ethernet8", "Ethernet16")} })
 	wantLines(t, w.to(4, 0), "4 cleared error DRIFT leaf1 Ethernet0: pfc is {3,4}, the intent says {3}\n4 appeared error DRIFT leaf1 Ethernet16: pfc is {3,4}, the intent says {3}\n")
-	f.set(func() { f.wrong = map[string][]validate.Finding{} })
+	f.set(func() { f.wrong = map[string][]checks.Finding{} })
 	r := w.to(5, 0)
 	wantLines(t, r, "5 cleared error DRIFT leaf1 Ethernet8,Ethernet16, leaf2 Ethernet0,Ethernet8: pfc is {3,4}, the intent says {3}\n5 verdict ok, was \"errors\"\n")
 	if len(r.Findings) != 0 {
@@ -216,7 +216,7 @@ func TestReadsAreSpread(t *testing.T) {
 // often; its known findings are kept, and the other devices are read.
 func TestDeviceDown(t *testing.T) {
 	f := newSite()
-	f.wrong["leaf1"] = []validate.Finding{drift("leaf1", "Ethernet0")}
+	f.wrong["leaf1"] = []checks.Finding{drift("leaf1", "Ethernet0")}
 	w := f.watching(t, watch.Config{Devices: devices(2, 0)})
 	w.to(1, 0)
 	f.set(func() { f.down["leaf1"] = errors.New("unreachable") })
@@ -243,7 +243,7 @@ func TestDeviceDown(t *testing.T) {
 	if got := len(f.times("leaf2")); got < 40 {
 		t.Errorf("leaf2 is read %d times in 40 rounds", got)
 	}
-	f.set(func() { f.down = map[string]error{}; f.wrong = map[string][]validate.Finding{} })
+	f.set(func() { f.down = map[string]error{}; f.wrong = map[string][]checks.Finding{} })
 	for n := 41; n <= 48; n++ {
 		wantLines(t, w.to(n, 0), "")
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 var controlRuns = flag.Int("control.runs", sharedtest.Sized(3, 25), "how often TestControl validates each small fabric")
@@ -118,14 +118,14 @@ func newControl(t *testing.T, example string, seed uint64) *proof {
 
 // aboveInfo returns validate's findings above info; if there are none, the exit status must be
 // 0.
-func (p *proof) aboveInfo() []validate.Finding {
+func (p *proof) aboveInfo() []checks.Finding {
 	p.t.Helper()
 	status, out, errOut := p.run("validate", "--output", "json")
-	var r struct{ Findings []validate.Finding }
+	var r struct{ Findings []checks.Finding }
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		p.t.Fatalf("status %d: %v\n%s%s", status, err, out, errOut)
 	}
-	fs := slices.DeleteFunc(r.Findings, func(f validate.Finding) bool { return f.Severity == validate.Info })
+	fs := slices.DeleteFunc(r.Findings, func(f checks.Finding) bool { return f.Severity == checks.Info })
 	if len(fs) == 0 && status != exitOK {
 		p.t.Fatalf("status %d\n%s%s", status, out, errOut)
 	}

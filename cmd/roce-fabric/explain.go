@@ -15,6 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/deadlock"
 )
 
@@ -103,7 +104,7 @@ func (a *app) explained(ctx context.Context, args, set []string) (report.Explain
 func (a *app) explainCheck(id string) error {
 	c := validate.Lookup(id)
 	if c == nil {
-		ids := namesOf(validate.Checks(), func(c *validate.Check) string { return c.ID })
+		ids := namesOf(validate.Checks(), func(c *checks.Check) string { return c.ID })
 		return usageHint(suggestion(id, ids, "'roce-fabric check --list' shows them; of a device, name a port as well"), "there is no check %s", id)
 	}
 	if a.Output == "json" {

@@ -7,7 +7,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/report"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // nextCommand returns another command line for the same intent and devices; "" if the intent was
@@ -33,7 +33,7 @@ func (a *app) nextCommand(verb string, only []string) string {
 // a check without errors, plan; if no switch has an address, render.
 func (a *app) sayNextOf(r report.Report) {
 	next := ""
-	if r.Command == "check" && r.Intent != nil && !validate.Worst(r.Findings) {
+	if r.Command == "check" && r.Intent != nil && !checks.Worst(r.Findings) {
 		next = a.nextCommand("plan", a.only)
 		if !slices.ContainsFunc(r.Intent.Switches, func(sw *intent.Switch) bool { return sw.Address.V != "" }) && next != "" {
 			next = a.nextCommand("render", a.only) + " --out rendered"

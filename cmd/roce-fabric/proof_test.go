@@ -19,7 +19,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // proof is a lab of an example that runs as intended.
@@ -84,14 +84,14 @@ func (p *proof) must(args ...string) string {
 
 // found returns validate's findings above info, except the one that all hosts of a lab have:
 // that no boot unit is installed.
-func (p *proof) found() []validate.Finding {
+func (p *proof) found() []checks.Finding {
 	p.t.Helper()
 	_, out, errOut := p.run("validate", "--output", "json")
-	var r struct{ Findings []validate.Finding }
+	var r struct{ Findings []checks.Finding }
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		p.t.Fatalf("%v\n%s%s", err, out, errOut)
 	}
-	return slices.DeleteFunc(r.Findings, func(f validate.Finding) bool { return f.Severity == validate.Info || f.ID == "NIC-05" })
+	return slices.DeleteFunc(r.Findings, func(f checks.Finding) bool { return f.Severity == checks.Info || f.ID == "NIC-05" })
 }
 
 func (p *proof) sonic(name string) *sonic.Switch { return p.Switches[name].(*sonic.Switch) }
@@ -317,8 +317,8 @@ func TestRunningFaults(t *testing.T) {
 		fix := f.inject(p)
 		fs := p.found()
 		fix()
-		hit := slices.ContainsFunc(fs, func(x validate.Finding) bool { return x.About(f.id) && x.Place() == f.place })
-		others := slices.DeleteFunc(slices.Clone(fs), func(x validate.Finding) bool { return x.About(f.id) || x.Severity != validate.Error })
+		hit := slices.ContainsFunc(fs, func(x checks.Finding) bool { return x.About(f.id) && x.Place() == f.place })
+		others := slices.DeleteFunc(slices.Clone(fs), func(x checks.Finding) bool { return x.About(f.id) || x.Severity != checks.Error })
 		if !hit || len(others) > 0 {
 			t.Errorf("fault %d, %s at %s: found %v; all: %s", i, f.id, f.place, hit, spell(fs))
 		}
@@ -337,7 +337,7 @@ func TestRunningFaults(t *testing.T) {
 	}
 }
 
-func spell(fs []validate.Finding) string {
+func spell(fs []checks.Finding) string {
 	var b strings.Builder
 	for _, f := range fs {
 		fmt.Fprintf(&b, "\n\t%s %s at %s: %s", f.Severity, f.ID, f.Place(), f.What)

@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render/telemetry"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 func (a *app) renderCommand() *cobra.Command {
@@ -107,11 +107,11 @@ func (a *app) checkYANG(c *fleet.Fabric, models string) error {
 	if err != nil {
 		return err
 	}
-	var found []validate.Finding
+	var found []checks.Finding
 	for _, sw := range c.Switches {
 		found = append(found, y.Check(c.Device(sw))...)
 	}
-	for _, f := range validate.Sort(found) {
+	for _, f := range checks.Sort(found) {
 		a.Talk("%s: %s", f.Device, f.What)
 	}
 	if len(found) > 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/watch"
 	"github.com/roce-fabric/roce-fabric/watch/daemon"
 )
@@ -128,7 +129,7 @@ func (a *app) report(r report.Report) error {
 	switch {
 	case len(r.Failed()) > 0:
 		return &statusError{status: exitFailed}
-	case validate.Worst(r.Findings), a.strict && r.Status() == report.Inconclusive:
+	case checks.Worst(r.Findings), a.strict && r.Status() == report.Inconclusive:
 		return &statusError{status: exitDiffers, hint: r.Accepting()}
 	}
 	return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // teller calls then when a certain text is written to it.
@@ -80,7 +80,7 @@ func TestWindow(t *testing.T) {
 			if tt.undo != nil {
 				tt.undo()
 			}
-			var r struct{ Findings []validate.Finding }
+			var r struct{ Findings []checks.Finding }
 			readJSON(t, file, &r)
 			// EOS and NX-OS update their counters less often than this test takes on an idle
 			// machine.
@@ -89,7 +89,7 @@ func TestWindow(t *testing.T) {
 				switch {
 				case f.ID == "gate:window-too-short":
 					short = true
-				case f.Severity != validate.Info && f.ID != "NIC-05":
+				case f.Severity != checks.Info && f.ID != "NIC-05":
 					got[f.ID+" "+f.Place()] = true
 				}
 			}

@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 func main() {
@@ -25,7 +25,7 @@ func main() {
 	for _, found := range v.Findings {
 		fmt.Println(found.Severity, found.ID, found.Place()+":", found.What)
 	}
-	if validate.Worst(v.Findings) {
+	if checks.Worst(v.Findings) {
 		os.Exit(3)
 	}
 }

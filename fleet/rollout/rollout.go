@@ -17,6 +17,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // Wave is a set of devices that are changed together, before the gate checks them.
@@ -72,7 +73,7 @@ type Rollout struct {
 	OfAll  int `json:"of_links"`
 	States int `json:"states"`
 	// Inconclusive lists what could not be checked, and where.
-	Inconclusive []validate.Open `json:"inconclusive,omitempty"`
+	Inconclusive []checks.Open `json:"inconclusive,omitempty"`
 	// Unproven explains what could not be proven; "" for nothing.
 	Unproven string `json:"unproven,omitempty"`
 	// Seen lists what earlier runs show about the kinds of switches that change.
@@ -156,7 +157,7 @@ type Planned struct {
 	// Unclear is set if the device has QoS settings that this tool does not understand.
 	Unclear bool
 	// Lacking holds findings about what no check can judge on the device.
-	Lacking []validate.Finding
+	Lacking []checks.Finding
 	// States holds the settings that neighbours depend on, before and after; nil if unknown.
 	States []order.State
 	// Changes is set if the plan has steps; all later fields are otherwise ignored.
@@ -194,8 +195,8 @@ type Maker struct {
 	devices []*order.Device
 	plans   map[string]*wavePlan
 	lists   map[string][]string // lists in plans, shared by shareList
-	lacking []validate.Finding  // findings about what cannot be checked
-	kinds   map[string]validate.DeviceKind
+	lacking []checks.Finding    // findings about what cannot be checked
+	kinds   map[string]checks.DeviceKind
 	seen    []Seen
 	asked   map[string]bool // kinds already looked up in the history, because reading it is slow
 	cost    order.Cost      // cost of the waves
@@ -216,7 +217,7 @@ type wavePlan struct {
 // NewMaker returns an empty Maker.
 func NewMaker(o MakerOptions) *Maker {
 	o.Gate, o.Writers = cmp.Or(o.Gate, GateOff), max(1, o.Writers)
-	return &Maker{MakerOptions: o, asked: map[string]bool{}, plans: map[string]*wavePlan{}, lists: map[string][]string{}, kinds: map[string]validate.DeviceKind{}}
+	return &Maker{MakerOptions: o, asked: map[string]bool{}, plans: map[string]*wavePlan{}, lists: map[string][]string{}, kinds: map[string]checks.DeviceKind{}}
 }
 
 // Unread is the ID of the finding for a device that could not be read.
@@ -232,13 +233,13 @@ const (
 // Add adds the plan of a device.
 func (m *Maker) Add(p Planned) {
 	sw := m.Fabric.Switch(p.Device)
-	m.kinds[p.Device] = validate.HostDevice
+	m.kinds[p.Device] = checks.HostDevice
 	if sw != nil {
-		m.kinds[p.Device] = validate.SwitchDevice
+		m.kinds[p.Device] = checks.SwitchDevice
 	}
 	m.lacking = append(m.lacking, p.Lacking...)
 	unseen := func(what, because string) {
-		m.lacking = append(m.lacking, validate.Finding{ID: Unread, Severity: validate.Info, Device: p.Device, Unchecked: what, Because: because})
+		m.lacking = append(m.lacking, checks.Finding{ID: Unread, Severity: checks.Info, Device: p.Device, Unchecked: what, Because: because})
 	}
 	if p.Failed {
 		unseen("intermediate states", "no plan could be made")
@@ -349,9 +350,9 @@ func (m *Maker) Rollout() *Rollout {
 	if proof.Unproven == "" && m.swapsTrust() {
 		proof.Unproven = "ports change the field that selects the class; which class packets get until both ends have changed is not known"
 	}
-	open := validate.Opened(validate.Accept(m.Fabric, m.lacking, time.Now()), m.kinds)
+	open := checks.Opened(validate.Accept(m.Fabric, m.lacking, time.Now()), m.kinds)
 	if proof.Unclassed > 0 {
-		open = append(open, validate.Open{What: fmt.Sprintf("CLS-02 on %d of %s", proof.Unclassed, words.Count(proof.Links, "link")), Why: "the class of a DSCP is not known there", Checks: []string{"CLS-02"}})
+		open = append(open, checks.Open{What: fmt.Sprintf("CLS-02 on %d of %s", proof.Unclassed, words.Count(proof.Links, "link")), Why: "the class of a DSCP is not known there", Checks: []string{"CLS-02"}})
 	}
 	out.Links, out.OfAll, out.States = proof.Links, len(m.Fabric.Links), proof.States
 	out.Unproven, out.Inconclusive, out.Seen = proof.Unproven, open, m.seen

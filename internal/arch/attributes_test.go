@@ -21,7 +21,6 @@ var attributeLists = map[string]string{
 	"render/derive/origin.go classOrigin":  "the attributes of a class",
 	"render/derive/wish.go accepts":        "turns attributes into an intent",
 	"render/derive/wish.go keptKinds":      "the keys with which an intent leaves attributes to the switch",
-	"validate/alone.go port":               "contradictions within one file",
 	"validate/alone_text.go <declaration>": "the lines of saved files",
 }
 

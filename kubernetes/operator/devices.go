@@ -19,7 +19,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // labelFabric is the label of every object that belongs to a Fabric.
@@ -52,7 +52,7 @@ func shorten(text string) string {
 
 // judge writes the findings of a device, alone and compared with others, and its conditions to
 // its status.
-func judge(l *loaded, o deviceObject, fs []validate.Finding) {
+func judge(l *loaded, o deviceObject, fs []checks.Finding) {
 	s := o.status
 	s.Verdict, s.Counts, s.Findings = verdict(fs), counts(fs), nil
 	if s.Message != "" {
@@ -64,7 +64,7 @@ func judge(l *loaded, o deviceObject, fs []validate.Finding) {
 	setDeviceConditions(o)
 }
 
-func finding(l *loaded, f validate.Finding) v1alpha1.Finding {
+func finding(l *loaded, f checks.Finding) v1alpha1.Finding {
 	out := v1alpha1.Finding{
 		ID: f.ID, Severity: string(f.Severity), Ports: f.Ports[:min(len(f.Ports), maxPorts)],
 		What: shorten(l.withoutFolder(f.What)), Fix: shorten(l.withoutFolder(f.Fix)), Where: shorten(l.withoutFolder(f.Where)), Unchecked: shorten(f.Unchecked),

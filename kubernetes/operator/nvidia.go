@@ -18,7 +18,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/nic"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // nicDevices is the resource of cards in NVIDIA's NIC configuration operator: its
@@ -85,12 +85,12 @@ const priorityMask = "ROCE_CC_PRIO_MASK"
 
 // rivals compares the settings of NVIDIA's NIC configuration operator with the intent. Each host
 // of the intent is the Node with the same name.
-func (d *deps) rivals(ctx context.Context, f *intent.Fabric) []validate.Finding {
+func (d *deps) rivals(ctx context.Context, f *intent.Fabric) []checks.Finding {
 	if d.o.NICDevices == "" || len(f.Hosts) == 0 {
 		return nil
 	}
-	unknown := func(why string) []validate.Finding {
-		return []validate.Finding{{ID: fleet.Unread, Severity: validate.Info, Unchecked: "the settings of NVIDIA's NIC configuration operator", Because: "its NicDevices cannot be read",
+	unknown := func(why string) []checks.Finding {
+		return []checks.Finding{{ID: fleet.Unread, Severity: checks.Info, Unchecked: "the settings of NVIDIA's NIC configuration operator", Because: "its NicDevices cannot be read",
 			What: fmt.Sprintf("cannot read the NicDevices in namespace %s: %s", d.o.NICDevices, why), Fix: "allow the operator to list nicdevices there: operator.nicDevices of the chart does"}}
 	}
 	var all unstructured.UnstructuredList
@@ -101,7 +101,7 @@ func (d *deps) rivals(ctx context.Context, f *intent.Fabric) []validate.Finding 
 	case err != nil:
 		return unknown(err.Error())
 	}
-	var out []validate.Finding
+	var out []checks.Finding
 	for i := range all.Items {
 		card := nicDevice{}
 		b, err := all.Items[i].MarshalJSON()
@@ -122,7 +122,7 @@ func (d *deps) rivals(ctx context.Context, f *intent.Fabric) []validate.Finding 
 
 // against returns the settings of a card that contradict the intent, merging ports with the same
 // contradiction.
-func (d *nicDevice) against(h *intent.Host, desired *nic.Host) (out []validate.Finding) {
+func (d *nicDevice) against(h *intent.Host, desired *nic.Host) (out []checks.Finding) {
 	type contradiction struct{ where, text string }
 	var all ordered.Groups[contradiction, string]
 	for i, port := range d.Status.Ports {
@@ -139,8 +139,8 @@ func (d *nicDevice) against(h *intent.Host, desired *nic.Host) (out []validate.F
 		}
 	}
 	for c, ports := range all.All() {
-		out = append(out, validate.Finding{
-			ID: "NIC-12", Severity: validate.Warning, Device: h.Name, Ports: ports, Where: c.where,
+		out = append(out, checks.Finding{
+			ID: "NIC-12", Severity: checks.Warning, Device: h.Name, Ports: ports, Where: c.where,
 			What: fmt.Sprintf("NVIDIA's NIC configuration operator (NicDevice %s) %s", d.Metadata.Name, c.text),
 			Fix:  "change its NicConfigurationTemplate to what the intent says, or let only one of the two set these cards",
 		})

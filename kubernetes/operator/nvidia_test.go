@@ -14,7 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/kubernetes/internal/rig"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // nicDeviceCRD returns a CRD with the fields of NVIDIA's NicDevice that are used here, with
@@ -72,7 +72,7 @@ func TestRivals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rivals := func(c client.Client) []validate.Finding {
+	rivals := func(c client.Client) []checks.Finding {
 		return (&deps{direct: c, o: &Options{NICDevices: ns}}).rivals(t.Context(), f)
 	}
 	if found := rivals(r.Client); len(found) > 0 {
@@ -137,7 +137,7 @@ func TestRivals(t *testing.T) {
 	device("ib", "gpu1", map[string]any{"template": map[string]any{"numVfs": int64(0), "linkType": "Infiniband"}})
 	var got []string
 	for _, f := range rivals(r.Client) {
-		if f.ID != "NIC-12" || f.Severity != validate.Warning || f.Device != "gpu1" || len(f.Ports) == 0 || f.Where == "" {
+		if f.ID != "NIC-12" || f.Severity != checks.Warning || f.Device != "gpu1" || len(f.Ports) == 0 || f.Where == "" {
 			t.Errorf("%+v", f)
 		}
 		got = append(got, fmt.Sprint(strings.TrimPrefix(f.What, "NVIDIA's NIC configuration operator (NicDevice "), " ", f.Ports))
@@ -166,7 +166,7 @@ func TestRivals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found := rivals(c); len(found) != 1 || found[0].ID != fleet.Unread || found[0].Severity != validate.Info || !strings.Contains(found[0].What, "forbidden") {
+	if found := rivals(c); len(found) != 1 || found[0].ID != fleet.Unread || found[0].Severity != checks.Info || !strings.Contains(found[0].What, "forbidden") {
 		t.Errorf("%+v", found)
 	}
 }

@@ -17,22 +17,23 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // seen holds what the readers saw of a fabric's devices, compared with each other.
 type seen struct {
 	since    time.Time // when the first device was read
 	devices  map[string]*device
-	findings []validate.Finding // all findings, including those of devices
-	gone     []deviceObject     // objects of devices that are no longer in the intent
-	waiting  int                // number of devices without an up-to-date reading
-	state    string             // changes whenever a reading changes
+	findings []checks.Finding // all findings, including those of devices
+	gone     []deviceObject   // objects of devices that are no longer in the intent
+	waiting  int              // number of devices without an up-to-date reading
+	state    string           // changes whenever a reading changes
 }
 
 // device holds the object and the findings of one device.
 type device struct {
 	object   deviceObject
-	findings []validate.Finding
+	findings []checks.Finding
 }
 
 // late is how long a device may go unread before that is a finding: the replica in charge of it
@@ -87,10 +88,10 @@ func (r *fabricReconciler) observe(ctx context.Context, f *v1alpha1.Fabric, in *
 			out.since = at
 		}
 		if age := now.Sub(o.status.LastTry.Time); age > late(f) {
-			run.Note(validate.Finding{ID: fleet.Unread, Severity: validate.Error, Device: name, What: fmt.Sprintf("no replica has read the device for %s", age.Round(time.Second)), Fix: "look into the logs of the operator"})
+			run.Note(checks.Finding{ID: fleet.Unread, Severity: checks.Error, Device: name, What: fmt.Sprintf("no replica has read the device for %s", age.Round(time.Second)), Fix: "look into the logs of the operator"})
 		}
 		if ahead := o.status.LastTry.Time.Sub(now); ahead > skew {
-			run.Note(validate.Finding{ID: fleet.Unread, Severity: validate.Warning, Device: name, What: fmt.Sprintf("the clock of replica %s is %s ahead", o.status.Replica, ahead.Round(time.Second)), Fix: "synchronise the clocks of the Nodes of the operator"})
+			run.Note(checks.Finding{ID: fleet.Unread, Severity: checks.Warning, Device: name, What: fmt.Sprintf("the clock of replica %s is %s ahead", o.status.Replica, ahead.Round(time.Second)), Fix: "synchronise the clocks of the Nodes of the operator"})
 		}
 		sum := sha256.Sum256(o.status.Summary)
 		_, _ = fmt.Fprintf(state, "%s %x\n", name, sum) // writing to a hash cannot fail
@@ -98,7 +99,7 @@ func (r *fabricReconciler) observe(ctx context.Context, f *v1alpha1.Fabric, in *
 		if !ok {
 			if k, err = readSummary(fabric, o.status.Summary); err != nil {
 				// Happens while two replicas run different releases.
-				k = known{summary: summary{Findings: []validate.Finding{{ID: fleet.Unread, Severity: validate.Info, Device: name, What: "cannot decode another replica's reading: " + err.Error(), Unchecked: "the device", Because: "its summary cannot be read"}}}}
+				k = known{summary: summary{Findings: []checks.Finding{{ID: fleet.Unread, Severity: checks.Info, Device: name, What: "cannot decode another replica's reading: " + err.Error(), Unchecked: "the device", Because: "its summary cannot be read"}}}}
 			}
 		}
 		kept[sum] = k
@@ -133,15 +134,15 @@ func (r *fabricReconciler) observe(ctx context.Context, f *v1alpha1.Fabric, in *
 }
 
 // counts returns the number of findings by severity.
-func counts(fs []validate.Finding) (c v1alpha1.Counts) {
+func counts(fs []checks.Finding) (c v1alpha1.Counts) {
 	for _, f := range fs {
 		switch {
 		case f.Suppressed != nil:
 			c.Suppressed++
 			continue
-		case f.Severity == validate.Error:
+		case f.Severity == checks.Error:
 			c.Errors++
-		case f.Severity == validate.Warning:
+		case f.Severity == checks.Warning:
 			c.Warnings++
 		default:
 			c.Infos++
@@ -154,19 +155,19 @@ func counts(fs []validate.Finding) (c v1alpha1.Counts) {
 }
 
 // verdict returns the verdict of a validation, with the same rules as package watch.
-func verdict(fs []validate.Finding) v1alpha1.Verdict {
-	unread := func(f validate.Finding) bool { return f.ID == fleet.Unread }
-	any := func(is func(validate.Finding) bool) bool {
-		return slices.ContainsFunc(fs, func(f validate.Finding) bool { return f.Suppressed == nil && is(f) })
+func verdict(fs []checks.Finding) v1alpha1.Verdict {
+	unread := func(f checks.Finding) bool { return f.ID == fleet.Unread }
+	any := func(is func(checks.Finding) bool) bool {
+		return slices.ContainsFunc(fs, func(f checks.Finding) bool { return f.Suppressed == nil && is(f) })
 	}
 	switch {
-	case any(func(f validate.Finding) bool { return f.Counts() && !unread(f) }):
+	case any(func(f checks.Finding) bool { return f.Counts() && !unread(f) }):
 		return v1alpha1.Errors
-	case any(func(f validate.Finding) bool { return f.Counts() }):
+	case any(func(f checks.Finding) bool { return f.Counts() }):
 		return v1alpha1.Unreachable
-	case any(func(f validate.Finding) bool { return f.Severity == validate.Warning }):
+	case any(func(f checks.Finding) bool { return f.Severity == checks.Warning }):
 		return v1alpha1.Warnings
-	case any(validate.Finding.Inconclusive):
+	case any(checks.Finding.Inconclusive):
 		return v1alpha1.Inconclusive
 	}
 	return v1alpha1.OK

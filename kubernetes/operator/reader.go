@@ -24,6 +24,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/shard"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // readers reads this replica's share of the devices of all fabrics, each device once per period,
@@ -319,7 +320,7 @@ func (r *reader) read(ctx context.Context, in *inUse, device string, host *inten
 	a := r.o.access(in.loaded)
 	if host != nil {
 		if lacks = a.Lacks(host); lacks != "" {
-			return fleet.Reading{Device: device, Where: host.Pos.String(), Findings: []validate.Finding{{ID: fleet.Unread, Severity: validate.Info, Device: device, Where: host.Pos.String(), Unchecked: "NICs", Because: "no " + lacks + " is stated",
+			return fleet.Reading{Device: device, Where: host.Pos.String(), Findings: []checks.Finding{{ID: fleet.Unread, Severity: checks.Info, Device: device, Where: host.Pos.String(), Unchecked: "NICs", Because: "no " + lacks + " is stated",
 				What: "the host has no " + lacks + " and was not read", Fix: "state its " + lacks + " in the intent"}}}, lacks
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/journal"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // maxSummary limits the size of a device's summary in its status, maxUnpacked its unpacked size.
@@ -22,9 +23,9 @@ const (
 // summary is what the replica that reads a device passes to the replica that compares devices.
 type summary struct {
 	// Findings are those that concern only this device.
-	Findings []validate.Finding `json:"findings,omitempty"`
-	Switch   json.RawMessage    `json:"switch,omitempty"`
-	Host     *nic.Host          `json:"host,omitempty"`
+	Findings []checks.Finding `json:"findings,omitempty"`
+	Switch   json.RawMessage  `json:"switch,omitempty"`
+	Host     *nic.Host        `json:"host,omitempty"`
 }
 
 // summaryOf returns the packed summary of a reading.
@@ -32,7 +33,7 @@ func summaryOf(l *loaded, r *fleet.Reading) ([]byte, error) {
 	out := summary{Findings: r.Findings, Host: r.Host}
 	switch {
 	case r.Err != nil:
-		out = summary{Findings: []validate.Finding{r.Unread()}}
+		out = summary{Findings: []checks.Finding{r.Unread()}}
 	case r.Switch != nil:
 		var err error
 		if out.Switch, err = r.Switch.Summary(); err != nil {
@@ -72,7 +73,7 @@ func readSummary(f *intent.Fabric, packed []byte) (k known, err error) {
 
 // endsOf returns the link ends from the summaries of switches.
 func endsOf(results map[string]*validate.Result) fleet.Ends {
-	return func(e intent.Endpoint) validate.End { return results[e.Device].End(e.Port) }
+	return func(e intent.Endpoint) checks.End { return results[e.Device].End(e.Port) }
 }
 
 // withoutFolder removes the folder of the intent's files from a text.

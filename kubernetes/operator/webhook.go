@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // WebhookPath is the path of the admission webhook for Fabrics.
@@ -46,7 +46,7 @@ func (v *validator) Handle(ctx context.Context, req admission.Request) admission
 	if l.Fabric, err = loadText(ctx, text); err == nil {
 		err = (&references{static: true}).rewriteAll(l.Fabric.Fabric())
 	}
-	var found []validate.Finding
+	var found []checks.Finding
 	if err == nil {
 		found, err = fleet.Check(ctx, l.Fabric, fleet.CheckOptions{})
 	}
@@ -60,11 +60,11 @@ func (v *validator) Handle(ctx context.Context, req admission.Request) admission
 }
 
 // warnings formats the unsuppressed errors and warnings among the findings.
-func warnings(found []validate.Finding) (out []string) {
+func warnings(found []checks.Finding) (out []string) {
 	more := 0
 	for _, f := range found {
 		switch {
-		case f.Suppressed != nil || f.Severity == validate.Info:
+		case f.Suppressed != nil || f.Severity == checks.Info:
 		case len(out) == maxWarnings:
 			more++
 		default:

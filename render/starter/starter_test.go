@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/starter"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // options sets fields from pairs of name and value, as the flags do.
@@ -60,7 +60,7 @@ func passes(t *testing.T, text []byte) *intent.Fabric {
 	}
 	for _, one := range found {
 		// OPS-04 reports a model whose published port layout contradicts itself.
-		if one.Severity != validate.Info && one.ID != "OPS-04" {
+		if one.Severity != checks.Info && one.ID != "OPS-04" {
 			t.Errorf("%s %s: %s", one.Severity, one.ID, one.What)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // rig is an environment in which a lab runs.
@@ -414,7 +414,7 @@ func (s *suite) findings(ctx context.Context) (map[string]bool, error) {
 		for _, id := range append([]string{f.ID}, f.Covers...) {
 			out[id+" "+f.Device] = true
 		}
-		if f.ID == fleet.Unread || f.ID == "DRIFT" && s.sound[f.Device] && f.Severity == validate.Error {
+		if f.ID == fleet.Unread || f.ID == "DRIFT" && s.sound[f.Device] && f.Severity == checks.Error {
 			return nil, fmt.Errorf("%s %s: %s", f.ID, f.Place(), f.What)
 		}
 		s.t.Logf("%s %s %s: %s", f.Severity, f.ID, f.Place(), f.What)

@@ -19,6 +19,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 func TestMain(m *testing.M) {
@@ -131,7 +132,7 @@ func (x *fabric) checkFault(t *testing.T, f fault) (wrong []string) {
 	}
 	for _, g := range fs {
 		met := slices.ContainsFunc(wants, func(w wanted) bool { return w.met(g) })
-		if g.Severity != validate.Info && g.Suppressed == nil && !met && !may[g.ID] {
+		if g.Severity != checks.Info && g.Suppressed == nil && !met && !may[g.ID] {
 			wrong = append(wrong, "found: "+said(g))
 		}
 	}
@@ -141,19 +142,19 @@ func (x *fabric) checkFault(t *testing.T, f fault) (wrong []string) {
 // wanted is an expected finding on a device. Several findings may report it together, if they name
 // these ports and no others.
 type wanted struct {
-	severity validate.Severity
+	severity checks.Severity
 	ids      []string
 	device   string
 	ports    []string
 }
 
-func (w wanted) met(f validate.Finding) bool {
+func (w wanted) met(f checks.Finding) bool {
 	return f.Severity == w.severity && slices.Contains(w.ids, f.ID) && f.Device == w.device && f.Suppressed == nil &&
 		(len(f.Ports) == 0) == (len(w.ports) == 0) && !slices.ContainsFunc(f.Ports, func(p string) bool { return !slices.Contains(w.ports, p) })
 }
 
 // missing describes where no finding reports w; "" if findings cover all of it.
-func (w wanted) missing(fs []validate.Finding) string {
+func (w wanted) missing(fs []checks.Finding) string {
 	found, ports := false, slices.Clone(w.ports)
 	for _, f := range fs {
 		if w.met(f) {
@@ -187,7 +188,7 @@ func (x *fabric) wants(t *testing.T, f fault, devices []string) (out []wanted) {
 				t.Fatalf("there is no check %s", id)
 			}
 		}
-		w := wanted{severity: validate.Severity(words[0]), ids: strings.Split(words[1], "|")}
+		w := wanted{severity: checks.Severity(words[0]), ids: strings.Split(words[1], "|")}
 		if !strings.HasPrefix(words[2], "@") {
 			var ports string
 			w.device, ports, _ = strings.Cut(words[2], " ")

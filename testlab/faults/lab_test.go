@@ -15,7 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // fabric is an intent, and a lab with its devices.
@@ -108,7 +108,7 @@ func (x *fabric) differs(t testing.TB) (out []string) {
 }
 
 // validate returns the findings of `roce-fabric validate`.
-func (x *fabric) validate(t testing.TB, o fleet.ValidateOptions) []validate.Finding {
+func (x *fabric) validate(t testing.TB, o fleet.ValidateOptions) []checks.Finding {
 	t.Helper()
 	o.Workers = 4
 	v, err := fleet.Validate(t.Context(), x.f, x.at, o)
@@ -119,16 +119,16 @@ func (x *fabric) validate(t testing.TB, o fleet.ValidateOptions) []validate.Find
 }
 
 // counts returns the findings above info that are not suppressed.
-func counts(fs []validate.Finding) (out []string) {
+func counts(fs []checks.Finding) (out []string) {
 	for _, f := range fs {
-		if f.Severity != validate.Info && f.Suppressed == nil {
+		if f.Severity != checks.Info && f.Suppressed == nil {
 			out = append(out, said(f))
 		}
 	}
 	return out
 }
 
-func said(f validate.Finding) string {
+func said(f checks.Finding) string {
 	return fmt.Sprintf("%s %s %s: %s", f.Severity, f.ID, f.Place(), f.What)
 }
 

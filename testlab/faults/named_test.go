@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // TestNamedFaults requests each named fault from a running lab, on one device per system. validate
@@ -43,8 +43,8 @@ func TestNamedFaults(t *testing.T) {
 				t.Fatal(err)
 			}
 			fs := x.validate(t, fleet.ValidateOptions{})
-			found := slices.ContainsFunc(fs, func(f validate.Finding) bool {
-				return slices.Contains(c.fault.Finds, f.ID) && f.Device == c.device && f.Severity != validate.Info
+			found := slices.ContainsFunc(fs, func(f checks.Finding) bool {
+				return slices.Contains(c.fault.Finds, f.ID) && f.Device == c.device && f.Severity != checks.Info
 			})
 			if !found && len(c.fault.Finds) > 0 {
 				t.Errorf("%s: not found by %q:\n%q", reply.Changed[0], c.fault.Finds, counts(fs))
@@ -84,7 +84,7 @@ func TestKinds(t *testing.T) {
 					t.Fatal(err)
 				}
 				found := x.validate(t, fleet.ValidateOptions{})
-				if !slices.ContainsFunc(found, func(f validate.Finding) bool { return f.ID == id && f.Device == "gpu1" && f.Severity == validate.Error }) {
+				if !slices.ContainsFunc(found, func(f checks.Finding) bool { return f.ID == id && f.Device == "gpu1" && f.Severity == checks.Error }) {
 					t.Errorf("%s: no %s in %q", fault, id, counts(found))
 				}
 				if _, err := x.l.Do(t.Context(), lab.Request{Clear: true}); err != nil {

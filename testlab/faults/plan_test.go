@@ -8,7 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // A plan that leaves pools, thresholds or headroom at bad values reports them in its notes, with
@@ -58,7 +58,7 @@ func TestPlanSaysWhatItLeaves(t *testing.T) {
 			notes, changes := left(f.at)
 			for _, found := range x.validate(t, fleet.ValidateOptions{}) {
 				written := found.Fix == "apply the intent"
-				if found.Device != f.at || found.Severity == validate.Info || !slices.Contains([]string{"BUF-01", "BUF-04", "BUF-08", "BUF-09", "BUF-11"}, found.ID) || strings.Contains(found.What, " of 3 ports") {
+				if found.Device != f.at || found.Severity == checks.Info || !slices.Contains([]string{"BUF-01", "BUF-04", "BUF-08", "BUF-09", "BUF-11"}, found.ID) || strings.Contains(found.What, " of 3 ports") {
 					continue
 				}
 				said := slices.ContainsFunc(notes, func(n string) bool {

@@ -22,7 +22,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 func TestMain(m *testing.M) {
@@ -433,7 +433,7 @@ func (b *bench) clean(f *fleet.Fabric, v any, trips string) {
 	}
 	for _, x := range got.Findings {
 		// A lab installs no boot unit and resets no card.
-		if x.Severity != validate.Info && x.ID != "NIC-05" && !strings.Contains(x.What, "reset pending") && x.Suppressed == nil && !slices.Contains(strings.Fields(trips), x.ID) {
+		if x.Severity != checks.Info && x.ID != "NIC-05" && !strings.Contains(x.What, "reset pending") && x.Suppressed == nil && !slices.Contains(strings.Fields(trips), x.ID) {
 			b.t.Errorf("%v: %s %s %s", v, x.Severity, x.ID, x.Told())
 		}
 	}

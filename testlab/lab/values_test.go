@@ -20,7 +20,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/render"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 var (
@@ -274,7 +274,7 @@ func (k kind) judge(t *testing.T, text []byte, before map[string]bool) (v verdic
 			continue
 		}
 		v.said += fmt.Sprintf("%s %s %s (%s)\n", x.Severity, x.ID, x.What, x.Where)
-		if x.Severity == validate.Error {
+		if x.Severity == checks.Error {
 			v.refused += x.Where + ": " + x.What + "\n"
 		}
 	}
@@ -360,7 +360,7 @@ func (k kind) findings(t *testing.T) map[string]bool {
 }
 
 // finding identifies a finding across two intents.
-func finding(f validate.Finding) string { return f.ID + f.Device + strings.Join(f.Ports, ",") + f.What }
+func finding(f checks.Finding) string { return f.ID + f.Device + strings.Join(f.Ports, ",") + f.What }
 
 // Each key of the intent is tried with values of every kind, in every unit and at its bounds. On
 // each system the value must be rendered so that reading the result gives the value again, or it

@@ -22,7 +22,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/report"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/watch"
 	"github.com/roce-fabric/roce-fabric/watch/metrics"
 	"github.com/roce-fabric/roce-fabric/watch/serve"
@@ -292,9 +292,9 @@ func eventLine(e watch.Event, st term.Styler) string {
 	switch {
 	case e.Type == watch.Cleared:
 		sign, severity = st.Green("-"), st.Green(severity)
-	case e.Severity == validate.Error:
+	case e.Severity == checks.Error:
 		severity = st.Red(severity)
-	case e.Severity == validate.Warning:
+	case e.Severity == checks.Warning:
 		severity = st.Yellow(severity)
 	}
 	at := e.ID

@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/watch"
 )
 
@@ -158,7 +159,7 @@ func (e *Exporter) round(c *collector, r *watch.Round) {
 }
 
 // idOf returns the check of a finding as the catalogue spells it.
-func idOf(f validate.Finding) string {
+func idOf(f checks.Finding) string {
 	if c := validate.Lookup(f.ID); c != nil {
 		return c.ID
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/examples"
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 	"github.com/roce-fabric/roce-fabric/watch"
 )
@@ -39,10 +39,10 @@ func watched(t *testing.T) *watch.Watcher {
 			if d.Name == "leaf2" {
 				return fleet.Reading{Device: d.Name, Err: &fleet.Error{Device: d.Name, Text: "unreachable"}}
 			}
-			r.Findings = []validate.Finding{
-				{ID: "WD-02", Severity: validate.Warning, Device: "leaf1", Ports: []string{"Ethernet0"}, What: "off"},
-				{ID: "WD-02", Severity: validate.Warning, Device: "leaf1", Ports: []string{"Ethernet8"}, What: "too long"},
-				{ID: "PFC-01", Severity: validate.Error, Device: "leaf1", Suppressed: &validate.Suppressed{}},
+			r.Findings = []checks.Finding{
+				{ID: "WD-02", Severity: checks.Warning, Device: "leaf1", Ports: []string{"Ethernet0"}, What: "off"},
+				{ID: "WD-02", Severity: checks.Warning, Device: "leaf1", Ports: []string{"Ethernet8"}, What: "too long"},
+				{ID: "PFC-01", Severity: checks.Error, Device: "leaf1", Suppressed: &checks.Suppressed{}},
 			}
 			r.Gate = gate.Device{Name: "leaf1", Ports: map[string]gate.Port{"Ethernet0": port, "Ethernet8": port}, Pools: map[string]int64{"ingress_lossless_pool": 1000, "\xff": 1}}
 			pools := map[string]uint64{"ingress_lossless_pool": 700, "made_up": 1, "\xff": 1}

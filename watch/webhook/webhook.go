@@ -24,7 +24,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/words"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/watch"
 )
 
@@ -45,15 +45,15 @@ const (
 
 // Message is the JSON document that is posted. Within one Format, fields are only added.
 type Message struct {
-	Format   int             `json:"format"`
-	Text     string          `json:"text"` // one line for people; chat systems show this key
-	Fabric   string          `json:"fabric"`
-	Time     time.Time       `json:"time"`
-	Round    int             `json:"round"`
-	Verdict  watch.Verdict   `json:"verdict"`
-	Previous watch.Verdict   `json:"previous,omitempty"` // "" in the first message
-	Counts   validate.Counts `json:"counts"`
-	Unread   int             `json:"unread"` // number of devices that could not be read
+	Format   int           `json:"format"`
+	Text     string        `json:"text"` // one line for people; chat systems show this key
+	Fabric   string        `json:"fabric"`
+	Time     time.Time     `json:"time"`
+	Round    int           `json:"round"`
+	Verdict  watch.Verdict `json:"verdict"`
+	Previous watch.Verdict `json:"previous,omitempty"` // "" in the first message
+	Counts   checks.Counts `json:"counts"`
+	Unread   int           `json:"unread"` // number of devices that could not be read
 	// Causes are the worst causes, at most 20; More is the number of others.
 	Causes []Cause `json:"causes"`
 	More   int     `json:"more_causes,omitempty"`
@@ -61,10 +61,10 @@ type Message struct {
 
 // Cause is one thing that is wrong in the fabric.
 type Cause struct {
-	ID       string            `json:"id"`
-	Severity validate.Severity `json:"severity"`
-	What     string            `json:"what"`
-	Places   []string          `json:"places"` // at most 20
+	ID       string          `json:"id"`
+	Severity checks.Severity `json:"severity"`
+	What     string          `json:"what"`
+	Places   []string        `json:"places"` // at most 20
 }
 
 // Of builds the message for a round.
@@ -73,7 +73,7 @@ func Of(r *watch.Round) Message {
 	m := Message{Format: watch.Format, Fabric: r.Fabric, Time: r.End.UTC().Truncate(time.Second), Round: r.N,
 		Verdict: r.Verdict, Previous: r.Previous, Counts: n, Unread: len(r.Unread()), Causes: []Cause{}}
 	m.setText()
-	for _, c := range validate.Causes(r.Findings) {
+	for _, c := range checks.Causes(r.Findings) {
 		switch {
 		case c.Suppressed != nil:
 		case len(m.Causes) == maxCauses:

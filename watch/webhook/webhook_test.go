@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
-	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/watch"
 	"github.com/roce-fabric/roce-fabric/watch/webhook"
 )
@@ -38,7 +38,7 @@ func (c *impatient) Timer(d time.Duration) (<-chan time.Time, func()) {
 	return ch, func() {}
 }
 
-func round(v, previous watch.Verdict, fs ...validate.Finding) *watch.Round {
+func round(v, previous watch.Verdict, fs ...checks.Finding) *watch.Round {
 	return &watch.Round{N: 7, Fabric: "pod1", End: time.Unix(1_800_000_000, 5).UTC(), Verdict: v, Previous: previous, Findings: fs, Devices: 3, Read: 3}
 }
 
@@ -74,12 +74,12 @@ func TestMessage(t *testing.T) {
 			t.Errorf("%s: %v", r.Method, err)
 		}
 	})
-	var fs []validate.Finding
+	var fs []checks.Finding
 	for i := range 25 {
-		fs = append(fs, validate.Finding{ID: "PFC-01", Severity: validate.Error, Device: "leaf1", Ports: []string{"Ethernet0"}, What: fmt.Sprintf("cause %d", i)})
+		fs = append(fs, checks.Finding{ID: "PFC-01", Severity: checks.Error, Device: "leaf1", Ports: []string{"Ethernet0"}, What: fmt.Sprintf("cause %d", i)})
 	}
-	fs = append(fs, validate.Finding{ID: "READ", Severity: validate.Error, Device: "leaf2", What: "unreachable"},
-		validate.Finding{ID: "WD-02", Severity: validate.Warning, Device: "leaf1", What: "accepted", Suppressed: &validate.Suppressed{}})
+	fs = append(fs, checks.Finding{ID: "READ", Severity: checks.Error, Device: "leaf2", What: "unreachable"},
+		checks.Finding{ID: "WD-02", Severity: checks.Warning, Device: "leaf1", What: "accepted", Suppressed: &checks.Suppressed{}})
 	if err := deliver(t, webhook.Config{URL: url, Token: "s3cret", Agent: "roce-fabric/v1"}, webhook.Of(round(watch.Errors, watch.OK, fs...))); err != nil {
 		t.Fatal(err)
 	}
