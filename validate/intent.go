@@ -107,18 +107,3 @@ func (r *Run) Cycles(ctx context.Context) (found []checks.Finding, err error) {
 	}
 	return found, nil
 }
-
-// linked reports that an intent without links leaves the checks of two ends inconclusive.
-func (r *Run) linked() {
-	if len(r.fabric.Links) > 0 {
-		return
-	}
-	c := Lookup("TOP-09")
-	f := checks.Finding{ID: c.ID, Severity: checks.Info, What: "the intent states no links: the two ends of cables, paths and deadlocks are not checked", Fix: c.Fix, Unchecked: "both ends of links, paths and deadlocks", Because: "the intent states no links"}
-	for _, other := range registry {
-		if other.Made() && (other.Link != nil || other.Fabric != nil) {
-			f.NotMade = append(f.NotMade, other.ID)
-		}
-	}
-	r.found.Add(f, "")
-}

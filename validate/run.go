@@ -1,105 +1,15 @@
 package validate
 
 import (
-	"cmp"
-	"fmt"
-	"maps"
 	"slices"
-	"time"
 
-	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/checks/identity"
-	"github.com/roce-fabric/roce-fabric/validate/checks/pfc"
-	"github.com/roce-fabric/roce-fabric/validate/checks/ports"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
-
-// Result holds the findings for one switch, and the data for comparing it with others.
-type Result struct {
-	outcome   *checks.Outcome
-	sw        *intent.Switch
-	source    checks.Source
-	identity  drivers.Identity        // as the switch shows it
-	ends      map[string]checks.End   // of ports with a link
-	neighbors map[string]qos.Neighbor // by LLDP, of ports with a link
-	names     *identity.Names         // of a switch that was read
-}
-
-// Switch runs the checks of one switch. cfg is the configuration to check, compiled from the
-// intent or read; state is nil if the switch was not read. Switch may be called concurrently.
-func Switch(d *render.Device, cfg *qos.Device, source checks.Source, state *checks.State) *Result {
-	if state == nil {
-		state = &checks.State{}
-	}
-	r := viewOf(d, cfg, source, state)
-	r.Compare()
-	out := &Result{outcome: r.Outcome, sw: d.Switch, source: source, identity: state.Identity, ends: map[string]checks.End{}, neighbors: map[string]qos.Neighbor{}}
-	for _, c := range registry {
-		r.Perform(c)
-	}
-	r.ReportLacks(Lookup)
-	if source == checks.Running {
-		out.names = identity.RunningNames(d.Switch, cfg, state.Ports)
-	}
-	for _, p := range d.Switch.Ports {
-		if p.Link != nil {
-			out.ends[p.Name] = end(r, p)
-			if q := cfg.Ports[p.Name]; q != nil && source == checks.Running && q.Neighbor.V != (qos.Neighbor{}) {
-				out.neighbors[p.Name] = q.Neighbor.V
-			}
-		}
-	}
-	return out
-}
-
-// viewOf returns the view of a switch for its checks.
-func viewOf(d *render.Device, cfg *qos.Device, source checks.Source, state *checks.State) *checks.Switch {
-	r := checks.NewSwitch(d, cfg, source, state)
-	if source != checks.Intended {
-		r.Bare = ports.Bare(d, cfg)
-	}
-	return r
-}
-
-// Lacking reports which checks of a switch cannot be made from its intent, for example because
-// its model is unknown.
-func Lacking(d *render.Device) []checks.Finding {
-	r := viewOf(d, d.Desired, checks.Intended, &checks.State{})
-	for _, c := range registry {
-		if r.Check = c; c.Needs == nil {
-			continue
-		}
-		if l := c.Needs(r); l != nil {
-			r.AddLack(*l, c.Switch != nil)
-		}
-	}
-	r.ReportLacks(Lookup)
-	return r.Outcome.Findings.List
-}
-
-// end returns the settings of a port as the end of a link, with what findings say about it.
-func end(r *checks.Switch, p *intent.Port) checks.End {
-	e := checks.EndOf(r.Config, p.Name)
-	e.Intended = e == checks.EndOf(r.Device.Desired, p.Name)
-	e.Bare = r.Bare[p.Name]
-	e.Wire = ports.WireOf(r.Seen.Ports[p.Name], r.Device.Desired.Ports[p.Name])
-	if q := r.Config.Ports[p.Name]; q != nil {
-		e.Hole, e.PFCRead = pfc.Hole(r, p, q) != 0, q.PFC.Set
-	}
-	e.Unpaused = r.Unpaused[p.Name]
-	e.MTUSaid = r.CureOf(p.Name, qos.KindMTU.Attr()) != ""
-	if _, differs := r.Differs(p.Name, qos.KindPFC.Attr()); differs && pfc.Explained(r, p, r.Config.Ports[p.Name]) {
-		e.PFCSaid = true
-		r.Outcome.MarkReported(p.Name, qos.KindPFC.Attr())
-	}
-	return e
-}
 
 // Run collects the results of a fabric's switches and hosts and compares them. Its methods must
 // not be called concurrently.
@@ -218,17 +128,6 @@ func (r *Run) Add(s *Result) {
 	}
 }
 
-// Drift returns the number of settings that differ from the intent.
-func (s *Result) Drift() int { return len(s.outcome.Drift.Changes) }
-
-// End returns the settings of an end of a link, like [Run.End]. The result may be nil.
-func (s *Result) End(port string) checks.End {
-	if s == nil {
-		return checks.End{}
-	}
-	return s.ends[port]
-}
-
 // Assume takes the ends of links of a switch that is not added to be as intended, so that the
 // other ends are compared with them.
 func (r *Run) Assume(d *render.Device) {
@@ -251,76 +150,4 @@ func (r *Run) End(e intent.Endpoint) checks.End {
 		return *end
 	}
 	return checks.End{}
-}
-
-// Findings compares everything that was added and returns all findings, sorted. Findings that
-// the intent accepts at the time now are marked as suppressed.
-func (r *Run) Findings(now time.Time) []checks.Finding {
-	r.found, r.others = checks.Collector{}, slices.Clip(r.others)
-	r.cabling()
-	r.linked()
-	r.links()
-	r.reportOutliers()
-	r.drift()
-	r.alike.compact(r.found.List)
-	return checks.Sort(Accept(r.fabric, append(r.others, r.found.List...), now))
-}
-
-// reportOutliers finds members whose value differs from that of most of their group; members
-// without drift count before all others. Of two equally frequent values, the usual one is the
-// one from the outer layer of the intent, then the one that sorts last. Assumed values are not
-// compared with each other.
-func (r *Run) reportOutliers() {
-	groups := ordered.Sorted(maps.Keys(r.traits), func(a, b traitGroup) int {
-		return cmp.Or(cmp.Compare(a.check.ID, b.check.ID), natural.Compare(a.group, b.group))
-	})
-	for _, g := range groups {
-		values := r.traits[g]
-		if len(values) < 2 {
-			continue
-		}
-		usual, of := "", 0
-		for _, v := range natural.Keys(values) {
-			of += values[v].n
-			if usual == "" || cmp.Or(cmp.Compare(values[v].sound, values[usual].sound), cmp.Compare(values[v].n, values[usual].n), cmp.Compare(values[usual].layer, values[v].layer)) >= 0 {
-				usual = v
-			}
-		}
-		for _, v := range natural.Keys(values) {
-			if v == usual || values[v].assumed != "" && values[usual].assumed != "" {
-				continue
-			}
-			for _, dev := range natural.Keys(values[v].devices) {
-				g.check.Outliers(&checks.Outlier{Check: g.check, Group: g.group, Device: dev, Ports: values[v].devices[dev],
-					Value: v + values[v].assumed, Usual: usual + values[usual].assumed, Share: values[usual].n, Of: of, Where: values[v].where[dev],
-					Outcome: r.outcomes[dev], Add: r.found.Add})
-			}
-		}
-	}
-}
-
-// drift reports the differences from the intent that no other finding reports.
-func (r *Run) drift() {
-	for _, name := range natural.Keys(r.outcomes) {
-		s := r.outcomes[name]
-		for i, ch := range s.Drift.Changes {
-			if s.Reported[i] {
-				continue
-			}
-			if f, ok := s.Instead[ch.Place()]; ok {
-				r.found.Add(f, ch.Port)
-				continue
-			}
-			f := checks.Finding{ID: "DRIFT", Severity: checks.Error, Device: name, Where: render.Reason(r.fabric.Switch(name), ch.Place()),
-				What: fmt.Sprintf("%s is %s, the intent says %s", ch.Field, ch.Old, ch.New),
-				Fix:  "apply the intent, or change the intent"}
-			if id := s.Odd[ch.Place()]; id != "" {
-				f.Covers = []string{id}
-			}
-			if ch.Field.Kind == qos.KindPort {
-				f.What, f.Fix = "the device has no such port", "correct the name in the intent, or break the port out on the device"
-			}
-			r.found.Add(f, ch.Port)
-		}
-	}
 }

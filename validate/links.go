@@ -4,6 +4,21 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
+// linked reports that an intent without links leaves the checks of two ends inconclusive.
+func (r *Run) linked() {
+	if len(r.fabric.Links) > 0 {
+		return
+	}
+	c := Lookup("TOP-09")
+	f := checks.Finding{ID: c.ID, Severity: checks.Info, What: "the intent states no links: the two ends of cables, paths and deadlocks are not checked", Fix: c.Fix, Unchecked: "both ends of links, paths and deadlocks", Because: "the intent states no links"}
+	for _, other := range registry {
+		if other.Made() && (other.Link != nil || other.Fabric != nil) {
+			f.NotMade = append(f.NotMade, other.ID)
+		}
+	}
+	r.found.Add(f, "")
+}
+
 // links compares the two ends of each link.
 func (r *Run) links() {
 	var known []checks.Link
