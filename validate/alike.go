@@ -110,8 +110,8 @@ func intendedOf(ctx context.Context, c *render.Compiler, rendered func(*render.D
 	}, take)
 }
 
-// holdsForAlike reports whether a result holds for every switch that is alike: nothing in it names a
-// neighbour, or the position of a port or link in the intent.
+// holdsForAlike reports whether a result holds for every switch that is alike: nothing in it names
+// a neighbour, or the position of a port or link in the intent.
 func (s *Result) holdsForAlike() bool {
 	if len(s.outcome.Findings.List) == 0 && len(s.outcome.Traits) == 0 {
 		return true

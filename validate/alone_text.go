@@ -309,8 +309,8 @@ func (r *soloRun) negotiated(at textLine, policy string) {
 	}
 }
 
-// compareConfigs compares configurations with each other. They do not say which ports are linked, so
-// values are compared across all ports with PFC.
+// compareConfigs compares configurations with each other. They do not say which ports are linked,
+// so values are compared across all ports with PFC.
 func compareConfigs(cs []Config) []checks.Finding {
 	var out []checks.Finding
 	compare := func(id string, s checks.Severity, what string, attr qos.Attr, value func(*qos.Device, *qos.Port) string) {

@@ -23,6 +23,7 @@ const (
 // Severities lists the severities, worst first.
 var Severities = []Severity{Error, Warning, Info}
 
+// Rank orders severities, worst first: 0 is an error.
 func (s Severity) Rank() int { return slices.Index(Severities, s) }
 
 // Finding is one fault at one place. The tags describe it in the JSON Schema of a report.

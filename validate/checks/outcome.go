@@ -61,8 +61,8 @@ func (o Outcomes) differing(attr qos.Attr, ends ...intent.Endpoint) (devices []s
 	return devices
 }
 
-// MarkReported records that a finding is about these attributes, so that their drift is not reported
-// again. The outcome is nil in a [validate.Run] for a switch without drift.
+// MarkReported records that a finding is about these attributes, so that their drift is not
+// reported again. A run keeps no outcome of a switch without drift, so it may be nil.
 func (s *Outcome) MarkReported(port string, attrs ...qos.Attr) {
 	if s == nil {
 		return

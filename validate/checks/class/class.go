@@ -369,8 +369,8 @@ func trustOfPorts(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	}
 }
 
-// mapsAgree compares, for each priority that a port pauses, the map that its traffic uses with the map
-// that its pause uses. Without an intent, priorities that no DSCP reaches do not count.
+// mapsAgree compares, for each priority that a port pauses, the map that its traffic uses with the
+// map that its pause uses. Without an intent, priorities that no DSCP reaches do not count.
 func mapsAgree(what string, first, second qos.Table) func(*checks.Port) {
 	return func(p *checks.Port) {
 		if !p.Read || p.Maps == nil || !p.ByIntent && p.Config.Trust.V == qos.TrustPCP {

@@ -10,7 +10,7 @@ import (
 )
 
 // Checks lists the checks between two readings of counters, which package gate makes.
-// [validate.Run.Gate] adds their findings.
+// The run of package validate adds their findings.
 var Checks = []checks.Check{
 	{
 		ID: gate.LosslessDrop, Title: "a lossless class lost packets",

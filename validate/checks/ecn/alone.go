@@ -29,8 +29,8 @@ func upsideDown(e qos.ECN) bool {
 	return (e.Enabled || e.Drops) && e.Max != 0 && known && order > 0
 }
 
-// curvesAlone finds the first fault of the curve of each lossless queue, and reports it if it is the
-// current check's.
+// curvesAlone finds the first fault of the curve of each lossless queue, and reports it if it is
+// the current check's.
 func curvesAlone(r *checks.File, name string, q *qos.Port) {
 	for _, p := range q.PFC.V.List() {
 		n := class.QueueOf(r.Config.ClassifiedBy(name), p)
@@ -59,8 +59,8 @@ func unmarkedAlone(r *checks.File, name string, q *qos.Port) {
 	}
 }
 
-// faultAlone returns the first fault of the curve of a lossless queue, with the check that finds it;
-// id is "" if there is none. A curve that is upside down is left to upsideDownAlone.
+// faultAlone returns the first fault of the curve of a lossless queue, with the check that finds
+// it; id is "" if there is none. A curve that is upside down is left to upsideDownAlone.
 func faultAlone(e qos.ECN, h qos.Opt[qos.Headroom], prio, n int) (id string, s checks.Severity, what string) {
 	k := &intent.Class{Name: fmt.Sprint(prio)}
 	lo, _ := e.Unit.Split()

@@ -86,6 +86,8 @@ func RunningNames(sw *intent.Switch, cfg *qos.Device, shown map[string]*drivers.
 	return NamesOf(sw, all, shown)
 }
 
+// NamesOf returns the names of these ports; shown has the ports that the switch shows, with their
+// aliases, and may be nil.
 func NamesOf(sw *intent.Switch, ports map[string]bool, shown map[string]*drivers.PortState) *Names {
 	n := &Names{OS: sw.OS, Model: sw.Model.V, Ports: natural.Keys(ports), All: len(shown) > 0}
 	for _, p := range n.Ports {

@@ -4,8 +4,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
-// Checks lists the checks that [validate.Host] and [validate.Hosts] make, including checks of other families
-// that look at a NIC.
+// Checks lists the checks that [Check] and [Compare] make, including checks of other families that
+// look at a NIC.
 var Checks = []checks.Check{
 	{
 		ID: "BUF-13", Title: "a NIC's receive buffer does not fit its lossless class",

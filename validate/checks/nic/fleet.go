@@ -17,7 +17,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
-// Compare makes the checks of NICs that work together, as validate.Hosts says.
+// Compare compares the NICs of hosts that work together. managed selects the ports; nil selects
+// all.
 func Compare(running []*nic.Host, managed func(host, port string) bool) []checks.Finding {
 	kinds := map[string][]member{}
 	var all []member

@@ -12,7 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
-// Check makes the checks of one host, as validate.Host says.
+// Check compares the NICs of a host with the intended settings, and with the switch ports at the
+// other end of their links.
 func Check(f *intent.Fabric, h *intent.Host, running, desired *nic.Host, ends func(intent.Endpoint) checks.End) []checks.Finding {
 	var c checks.Collector
 	v := hostCheck{c: &c, fabric: f, host: h, running: running, desired: desired, ends: ends}

@@ -15,8 +15,8 @@ import (
 // rdmaModules are the kernel modules that create the RDMA devices of each driver's cards.
 var rdmaModules = map[string]string{nic.DriverMLX5: "mlx5_ib", nic.DriverBNXT: "bnxt_re", nic.DriverICE: "irdma", nic.DriverIonic: "ionic_rdma"}
 
-// checkReadiness finds faults that keep RDMA from running, or from running at the speed of the link,
-// even if the port is set correctly.
+// checkReadiness finds faults that keep RDMA from running, or from running at the speed of the
+// link, even if the port is set correctly.
 func (p *portCheck) checkReadiness() {
 	h, at := p.have, p.want.From[nic.FieldPort]
 	switch {

@@ -63,8 +63,8 @@ func statedGroupWithoutXON(r *checks.File, name string, q *qos.Port, g int) {
 	}
 }
 
-// pausedClasses counts the lossless classes of a port. Two more than usual may be on purpose between
-// switches, so those that are not on every port count only if there are even more.
+// pausedClasses counts the lossless classes of a port. Two more than usual may be on purpose
+// between switches, so those that are not on every port count only if there are even more.
 func pausedClasses(r *checks.File, name string, q *qos.Port) {
 	if set := notBoundLossy(r, name, q); set.Len() > usualClasses && (r.Everywhere.Len() > usualClasses || set.Len() > 2*usualClasses) {
 		r.Found(checks.Warning, name, qos.KindPFC.Attr(), "%d lossless classes: priorities %s", set.Len(), set)

@@ -403,8 +403,8 @@ func hysteresis(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	}
 }
 
-// lossyWithoutMode finds an intent for RDMA without any lossless class in which no class is declared
-// as lossy RDMA.
+// lossyWithoutMode finds an intent for RDMA without any lossless class in which no class is
+// declared as lossy RDMA.
 func lossyWithoutMode(r *checks.Fabric) {
 	f := r.Intent
 	said := func(s *intent.Settings) bool { return slices.ContainsFunc(s.Classes, (*intent.Class).RDMA) }

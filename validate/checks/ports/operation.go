@@ -10,6 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
+// WireOf returns the state of a link as a port shows it.
 func WireOf(s *drivers.PortState, want *qos.Port) checks.Wire {
 	if s == nil || !s.OperUp.Set {
 		return checks.Wire{}

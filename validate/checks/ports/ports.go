@@ -79,6 +79,7 @@ func hasNoQoS(q, want *qos.Port) bool {
 	return marks
 }
 
+// Bare returns the ports that have neither PFC nor ECN marking although they should have both.
 func Bare(d *render.Device, cfg *qos.Device) map[string]bool {
 	out := map[string]bool{}
 	for _, p := range d.Switch.Ports {
