@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 )
 
 // blocks parses an indented configuration into lines and adds an "exit" at the end of each block.
@@ -100,36 +101,38 @@ func TestConfigureAtOnce(t *testing.T) {
 		"a piece of echo": {noise: map[string]string{"interface Ethernet2": "mtu 92\nerface Ethernet3\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r.answers = map[string]string{"map 1": "! it counts from now on\n"}
-			n := r.mustOpen(t)
-			b, dropped := drops(n, lines)
-			notes, err := n.Configure(t.Context(), b)
-			if err != nil || notes[len(notes)-1] != "! it counts from now on" {
-				t.Errorf("%q %v", notes, err)
-			}
-			if want := map[string]int{"early echoes": 1}[name]; *dropped != want {
-				t.Errorf("dropped %d times, want %d", *dropped, want)
-			}
-			r.inSession(t, lines)
-			// All lines were typed in order after the last Enter command.
-			var got, want []string
-			for _, l := range r.lines() {
-				switch l = l[strings.LastIndexByte(l, '#')+1:]; l {
-				case b.Enter:
-					got = nil
-				case "exit":
-				default:
-					got = append(got, l)
+			synctest.Test(t, func(t *testing.T) {
+				r.answers = map[string]string{"map 1": "! it counts from now on\n"}
+				n := r.mustOpen(t)
+				b, dropped := drops(n, lines)
+				notes, err := n.Configure(t.Context(), b)
+				if err != nil || notes[len(notes)-1] != "! it counts from now on" {
+					t.Errorf("%q %v", notes, err)
 				}
-			}
-			for _, l := range lines {
-				if l.Text != "exit" {
-					want = append(want, l.Text)
+				if want := map[string]int{"early echoes": 1}[name]; *dropped != want {
+					t.Errorf("dropped %d times, want %d", *dropped, want)
 				}
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("typed %q", got)
-			}
+				r.inSession(t, lines)
+				// All lines were typed in order after the last Enter command.
+				var got, want []string
+				for _, l := range r.lines() {
+					switch l = l[strings.LastIndexByte(l, '#')+1:]; l {
+					case b.Enter:
+						got = nil
+					case "exit":
+					default:
+						got = append(got, l)
+					}
+				}
+				for _, l := range lines {
+					if l.Text != "exit" {
+						want = append(want, l.Text)
+					}
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("typed %q", got)
+				}
+			})
 		})
 	}
 }
@@ -150,40 +153,44 @@ func TestConfigureAtOnceRefused(t *testing.T) {
 		"behind an early echo":            {ports(120), &router{refused: map[string]bool{"interface Ethernet1": true}, noise: map[string]string{"interface Ethernet1": "mtu 92"}}, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := tc.r.mustOpen(t)
-			lines := blocks(tc.text)
-			b, dropped := drops(n, lines)
-			_, err := n.Configure(t.Context(), b)
-			var le *LineError
-			if !errors.Is(err, errRefused) || !errors.As(err, &le) || le.Number != tc.number || le.Line != lines[le.Number-1].Text || le.Words != "% Invalid input" {
-				t.Fatalf("error %v", err)
-			}
-			if *dropped != tc.dropped {
-				t.Errorf("dropped %d times", *dropped)
-			}
-			tc.r.inSession(t, lines)
-			if _, err := n.Show(t.Context(), "show clock"); err != nil {
-				t.Error(err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				n := tc.r.mustOpen(t)
+				lines := blocks(tc.text)
+				b, dropped := drops(n, lines)
+				_, err := n.Configure(t.Context(), b)
+				var le *LineError
+				if !errors.Is(err, errRefused) || !errors.As(err, &le) || le.Number != tc.number || le.Line != lines[le.Number-1].Text || le.Words != "% Invalid input" {
+					t.Fatalf("error %v", err)
+				}
+				if *dropped != tc.dropped {
+					t.Errorf("dropped %d times", *dropped)
+				}
+				tc.r.inSession(t, lines)
+				if _, err := n.Show(t.Context(), "show clock"); err != nil {
+					t.Error(err)
+				}
+			})
 		})
 	}
 }
 
 func TestShowAll(t *testing.T) {
-	r := &router{answers: map[string]string{
-		"show one": "leaf1#\nleaf2>\n  50% of all\n", "show two": "% Invalid input\n", "show three": strings.Repeat("description leaf1#\n", 5000),
-	}}
-	n := r.mustOpen(t)
-	out, err := n.ShowAll(t.Context(), []string{"show one", "show two", "show three"})
-	var le *LineError
-	if err != nil || out[0].Out != "leaf1#\nleaf2>\n  50% of all" || !errors.As(out[1].Err, &le) || le.Line != "show two" ||
-		out[2].Out+"\n" != r.answers["show three"] {
-		t.Errorf("%.300q %v", out, err)
-	}
-	if n.slow {
-		t.Error("they were shown one by one")
-	}
-	if _, err := n.ShowAll(t.Context(), []string{"show one", "a\nb"}); !errors.Is(err, errConfig) {
-		t.Errorf("error %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r := &router{answers: map[string]string{
+			"show one": "leaf1#\nleaf2>\n  50% of all\n", "show two": "% Invalid input\n", "show three": strings.Repeat("description leaf1#\n", 5000),
+		}}
+		n := r.mustOpen(t)
+		out, err := n.ShowAll(t.Context(), []string{"show one", "show two", "show three"})
+		var le *LineError
+		if err != nil || out[0].Out != "leaf1#\nleaf2>\n  50% of all" || !errors.As(out[1].Err, &le) || le.Line != "show two" ||
+			out[2].Out+"\n" != r.answers["show three"] {
+			t.Errorf("%.300q %v", out, err)
+		}
+		if n.slow {
+			t.Error("they were shown one by one")
+		}
+		if _, err := n.ShowAll(t.Context(), []string{"show one", "a\nb"}); !errors.Is(err, errConfig) {
+			t.Errorf("error %v", err)
+		}
+	})
 }

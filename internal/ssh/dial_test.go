@@ -12,11 +12,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/skeema/knownhosts"
 	xssh "golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
+
+	"github.com/roce-fabric/roce-fabric/testlab/memnet"
 )
 
 func keyFile(t testing.TB, k ed25519.PrivateKey, passphrase string, mode os.FileMode) string {
@@ -71,13 +74,13 @@ func agentWith(t testing.TB, keys ...ed25519.PrivateKey) string {
 func TestLogin(t *testing.T) {
 	signer, key := ed25519Key(t)
 	_, other := ed25519Key(t)
-	byPassword := newDevice(t, deviceOptions{})
-	byQuestion := newDevice(t, deviceOptions{question: true})
-	byEcho := newDevice(t, deviceOptions{question: true, echoed: true})
-	byKey := newDevice(t, deviceOptions{authKey: signer.PublicKey()})
+	byPassword := deviceOptions{}
+	byQuestion := deviceOptions{question: true}
+	byEcho := deviceOptions{question: true, echoed: true}
+	byKey := deviceOptions{authKey: signer.PublicKey()}
 	for _, c := range []struct {
 		name string
-		d    *device
+		o    deviceOptions
 		edit func(*Config)
 		kind error
 		hint string
@@ -108,27 +111,36 @@ func TestLogin(t *testing.T) {
 		{"no user", byPassword, func(c *Config) { c.User = "" }, errConfig, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cfg := c.d.config()
+			cfg := Config{User: testUser, Password: testPass, Timeout: 10 * time.Second}
 			c.edit(&cfg)
-			cl, err := Dial(t.Context(), cfg)
-			if c.kind != nil {
-				place := c.d.addr
-				if strings.Contains(c.name, "key") && c.kind == errConfig {
-					place = cfg.KeyFile
+			check := func(t *testing.T) {
+				d := newDevice(t, c.o)
+				cfg.Address, cfg.KnownHosts, cfg.Dial = d.addr, d.hosts, d.config().Dial
+				cl, err := Dial(t.Context(), cfg)
+				if c.kind != nil {
+					place := d.addr
+					if strings.Contains(c.name, "key") && c.kind == errConfig {
+						place = cfg.KeyFile
+					}
+					if e := want(t, err, c.kind, place); !strings.Contains(e.Hint(), c.hint) {
+						t.Errorf("error %q, hint %q", err, e.Hint())
+					}
+					return
 				}
-				if e := want(t, err, c.kind, place); !strings.Contains(e.Hint(), c.hint) {
-					t.Errorf("error %q, hint %q", err, e.Hint())
+				if err != nil {
+					t.Fatal(err)
 				}
-				return
+				if s := fmt.Sprintf("%+v %#v", cl, cl); strings.Contains(s, testPass) {
+					t.Error("a print shows the password")
+				}
+				if err := cl.Close(); err != nil {
+					t.Error(err)
+				}
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if s := fmt.Sprintf("%+v %#v", cl, cl); strings.Contains(s, testPass) {
-				t.Error("a print shows the password")
-			}
-			if err := cl.Close(); err != nil {
-				t.Error(err)
+			if cfg.Agent {
+				check(t) // the agent's socket is a real one: no time would pass in a bubble
+			} else {
+				synctest.Test(t, check)
 			}
 		})
 	}
@@ -137,7 +149,8 @@ func TestLogin(t *testing.T) {
 func TestHostKeys(t *testing.T) {
 	ed, _ := ed25519Key(t)
 	ec := ecdsaKey(t)
-	d := newDevice(t, deviceOptions{keys: []xssh.Signer{ec, ed}})
+	const addr = "127.0.0.1:2222"
+	both := deviceOptions{address: addr, keys: []xssh.Signer{ec, ed}}
 	other, _ := ed25519Key(t)
 	otherEC := ecdsaKey(t)
 	print := func(s xssh.Signer) string { return xssh.FingerprintSHA256(s.PublicKey()) }
@@ -146,7 +159,7 @@ func TestHostKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	revoked := filepath.Join(t.TempDir(), "revoked")
-	line := knownhosts.Line([]string{d.addr}, ed.PublicKey())
+	line := knownhosts.Line([]string{addr}, ed.PublicKey())
 	if err := os.WriteFile(revoked, []byte("@revoked "+line+"\n"+line+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -156,100 +169,111 @@ func TestHostKeys(t *testing.T) {
 		kind  error
 		text  string
 	}{
-		{"only the first of two keys known", hostsFile(t, d.addr, ec), nil, ""},
-		{"only the second of two keys known", hostsFile(t, d.addr, ed), nil, ""},
-		{"both known", d.hosts, nil, ""},
+		{"only the first of two keys known", hostsFile(t, addr, ec), nil, ""},
+		{"only the second of two keys known", hostsFile(t, addr, ed), nil, ""},
+		{"both known", hostsFile(t, addr, ec, ed), nil, ""},
 		{"wildcard", wild, nil, ""},
 		{"unknown host", hostsFile(t, "192.0.2.1:22", ed), ErrHostKeyUnknown, "SHA256:"},
 		{"no file", filepath.Join(t.TempDir(), "absent"), ErrHostKeyUnknown, "SHA256:"},
-		{"changed", hostsFile(t, d.addr, other), ErrHostKeyChanged, print(ed)},
-		{"changed, names the old one", hostsFile(t, d.addr, other), ErrHostKeyChanged, print(other)},
-		{"one right, one changed", hostsFile(t, d.addr, other, ec), ErrHostKeyChanged, print(ed)},
-		{"changed in both kinds", hostsFile(t, d.addr, other, otherEC), ErrHostKeyChanged, print(other)},
+		{"changed", hostsFile(t, addr, other), ErrHostKeyChanged, print(ed)},
+		{"changed, names the old one", hostsFile(t, addr, other), ErrHostKeyChanged, print(other)},
+		{"one right, one changed", hostsFile(t, addr, other, ec), ErrHostKeyChanged, print(ed)},
+		{"changed in both kinds", hostsFile(t, addr, other, otherEC), ErrHostKeyChanged, print(other)},
 		{"revoked", revoked, ErrHostKeyChanged, "revoked"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cfg := d.config()
-			cfg.KnownHosts = c.hosts
-			cl, err := Dial(t.Context(), cfg)
-			if c.kind == nil {
-				if err != nil {
-					t.Fatal(err)
+			synctest.Test(t, func(t *testing.T) {
+				cfg := newDevice(t, both).config()
+				cfg.KnownHosts = c.hosts
+				cl, err := Dial(t.Context(), cfg)
+				if c.kind == nil {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := cl.Close(); err != nil {
+						t.Error(err)
+					}
+					return
 				}
-				if err := cl.Close(); err != nil {
-					t.Error(err)
+				if want(t, err, c.kind, addr); !strings.Contains(err.Error(), c.text) {
+					t.Errorf("error %q lacks %q", err, c.text)
 				}
-				return
-			}
-			if want(t, err, c.kind, d.addr); !strings.Contains(err.Error(), c.text) {
-				t.Errorf("error %q lacks %q", err, c.text)
-			}
+			})
 		})
 	}
 	t.Run("kind of key that the host no longer has", func(t *testing.T) {
-		only := newDevice(t, deviceOptions{keys: []xssh.Signer{ec}})
-		cfg := only.config()
-		cfg.KnownHosts = hostsFile(t, only.addr, ed)
-		_, err := Dial(t.Context(), cfg)
-		if want(t, err, ErrHostKeyChanged, only.addr); !strings.Contains(err.Error(), print(ec)) {
-			t.Errorf("error %q", err)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			only := newDevice(t, deviceOptions{keys: []xssh.Signer{ec}})
+			cfg := only.config()
+			cfg.KnownHosts = hostsFile(t, only.addr, ed)
+			_, err := Dial(t.Context(), cfg)
+			if want(t, err, ErrHostKeyChanged, only.addr); !strings.Contains(err.Error(), print(ec)) {
+				t.Errorf("error %q", err)
+			}
+		})
 	})
 	t.Run("the hint makes the host known", func(t *testing.T) {
-		cfg := d.config()
-		cfg.KnownHosts = filepath.Join(t.TempDir(), "known_hosts")
-		_, err := Dial(t.Context(), cfg)
-		hint := want(t, err, ErrHostKeyUnknown, d.addr).Hint()
-		_, line, ok := strings.Cut(hint, cfg.KnownHosts+": ")
-		if !ok {
-			t.Fatalf("hint %q", hint)
-		}
-		if err := os.WriteFile(cfg.KnownHosts, []byte(line+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		dial(t, cfg)
+		synctest.Test(t, func(t *testing.T) {
+			cfg := newDevice(t, both).config()
+			cfg.KnownHosts = filepath.Join(t.TempDir(), "known_hosts")
+			_, err := Dial(t.Context(), cfg)
+			hint := want(t, err, ErrHostKeyUnknown, addr).Hint()
+			_, line, ok := strings.Cut(hint, cfg.KnownHosts+": ")
+			if !ok {
+				t.Fatalf("hint %q", hint)
+			}
+			if err := os.WriteFile(cfg.KnownHosts, []byte(line+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			dial(t, cfg)
+		})
 	})
 	t.Run("shared", func(t *testing.T) {
-		hosts, err := LoadKnownHosts(d.hosts)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cfg := d.config()
-		cfg.KnownHosts, cfg.Hosts = "/nonexistent", hosts
-		dial(t, cfg)
+		synctest.Test(t, func(t *testing.T) {
+			d := newDevice(t, both)
+			hosts, err := LoadKnownHosts(d.hosts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg := d.config()
+			cfg.KnownHosts, cfg.Hosts = "/nonexistent", hosts
+			dial(t, cfg)
+		})
 	})
 	t.Run("unreadable", func(t *testing.T) {
-		cfg := d.config()
-		cfg.KnownHosts = filepath.Join(t.TempDir(), "junk")
-		if err := os.WriteFile(cfg.KnownHosts, []byte("host ssh-ed25519 junk\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, err := Dial(t.Context(), cfg)
-		want(t, err, errConfig, cfg.KnownHosts)
+		synctest.Test(t, func(t *testing.T) {
+			cfg := newDevice(t, both).config()
+			cfg.KnownHosts = filepath.Join(t.TempDir(), "junk")
+			if err := os.WriteFile(cfg.KnownHosts, []byte("host ssh-ed25519 junk\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Dial(t.Context(), cfg)
+			want(t, err, errConfig, cfg.KnownHosts)
+		})
 	})
 }
 
 func TestUnreachable(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dead := l.Addr().String()
-	l.Close()
-	cfg := newDevice(t, deviceOptions{}).config()
-	cfg.Address = dead
-	_, err = Dial(t.Context(), cfg)
-	want(t, err, ErrUnreachable, dead)
-
+	t.Run("nobody listens", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			const dead = "192.0.2.1:22"
+			cfg := newDevice(t, deviceOptions{}).config()
+			cfg.Address = dead
+			_, err := Dial(t.Context(), cfg)
+			want(t, err, ErrUnreachable, dead)
+		})
+	})
 	for name, before := range map[string]func(net.Conn) bool{
 		"hangs up":    func(net.Conn) bool { return false },
 		"no SSH":      func(c net.Conn) bool { _, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")); return false },
 		"half banner": func(c net.Conn) bool { _, _ = c.Write([]byte("SSH-2.0-x\r\n")); return false },
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDevice(t, deviceOptions{beforeSSH: before})
-			_, err := Dial(t.Context(), d.config())
-			want(t, err, ErrUnreachable, d.addr)
+			synctest.Test(t, func(t *testing.T) {
+				d := newDevice(t, deviceOptions{beforeSSH: before})
+				_, err := Dial(t.Context(), d.config())
+				want(t, err, ErrUnreachable, d.addr)
+			})
 		})
 	}
 }
@@ -266,77 +290,77 @@ func TestSilentDevice(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDevice(t, deviceOptions{beforeSSH: before})
-			cfg := d.config()
-			cfg.Timeout = 150 * time.Millisecond
-			_, err := Dial(t.Context(), cfg)
-			if want(t, err, ErrTimeout, d.addr); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("error %v", err)
-			}
-			cfg.Timeout = time.Minute
-			ctx, cancel := context.WithCancel(t.Context())
-			time.AfterFunc(50*time.Millisecond, cancel)
-			_, err = Dial(ctx, cfg)
-			if !errors.Is(err, context.Canceled) || errors.Is(err, ErrTimeout) {
-				t.Errorf("cancelled: %v", err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				d := newDevice(t, deviceOptions{beforeSSH: before})
+				cfg := d.config()
+				_, err := Dial(t.Context(), cfg)
+				if want(t, err, ErrTimeout, d.addr); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("error %v", err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(cfg.Timeout-time.Second, cancel)
+				_, err = Dial(ctx, cfg)
+				if !errors.Is(err, context.Canceled) || errors.Is(err, ErrTimeout) {
+					t.Errorf("cancelled: %v", err)
+				}
+			})
 		})
 	}
-	t.Run("agent that asks a person", func(t *testing.T) {
-		sock := filepath.Join(t.TempDir(), "agent")
-		l, err := net.Listen("unix", sock)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		key, _ := ed25519Key(t)
-		d := newDevice(t, deviceOptions{authKey: key.PublicKey()})
-		cfg := d.config()
-		cfg.Agent, cfg.AgentSocket, cfg.Timeout = true, sock, 150*time.Millisecond
-		_, err = Dial(t.Context(), cfg)
-		want(t, err, ErrTimeout, d.addr)
-	})
 }
 
 func TestJump(t *testing.T) {
-	d := newDevice(t, deviceOptions{})
-	d.exec = func(cmd string, ch xssh.Channel) uint32 { fmt.Fprint(ch, cmd); return 3 }
-	jump := newDevice(t, deviceOptions{forward: true})
-	good := d.config()
-	good.Jump, good.KnownHosts = testUser+"@"+jump.addr, joined(t, d.hosts, jump.hosts)
-
-	c := dial(t, good)
-	r, err := c.Run(t.Context(), "show", nil)
-	if err != nil || string(r.Stdout) != "show" || r.Status != 3 {
-		t.Errorf("%q %d %v", r.Stdout, r.Status, err)
+	// behind starts a device, and returns it with the jump host and a Config that reaches it.
+	behind := func(t *testing.T, o deviceOptions) (d, jump *device, cfg Config) {
+		o.network = memnet.New(1)
+		d, jump = newDevice(t, o), newDevice(t, deviceOptions{forward: true, network: o.network})
+		cfg = d.config()
+		cfg.Jump, cfg.KnownHosts = testUser+"@"+jump.addr, joined(t, d.hosts, jump.hosts)
+		return d, jump, cfg
 	}
-	closed := newDevice(t, deviceOptions{})
+	t.Run("command", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			d, _, cfg := behind(t, deviceOptions{})
+			d.exec = func(cmd string, ch xssh.Channel) uint32 { fmt.Fprint(ch, cmd); return 3 }
+			r, err := dial(t, cfg).Run(t.Context(), "show", nil)
+			if err != nil || string(r.Stdout) != "show" || r.Status != 3 {
+				t.Errorf("%q %d %v", r.Stdout, r.Status, err)
+			}
+		})
+	})
 	for _, tc := range []struct {
 		name string
-		edit func(*Config)
+		edit func(t *testing.T, c *Config, d, jump *device) (addr string)
 		kind error
-		addr string
 	}{
-		{"jump host not known", func(c *Config) { c.KnownHosts = d.hosts }, ErrHostKeyUnknown, jump.addr},
-		{"device behind it not known", func(c *Config) { c.KnownHosts = jump.hosts }, ErrHostKeyUnknown, d.addr},
-		{"login at the jump host", func(c *Config) { c.Jump = "nobody@" + jump.addr }, ErrAuth, jump.addr},
-		{"login behind it", func(c *Config) { c.User = "nobody" }, ErrAuth, d.addr},
-		{"forwarding refused", func(c *Config) { c.Jump, c.KnownHosts = testUser+"@"+closed.addr, closed.hosts }, ErrUnreachable, d.addr},
-		{"dead device behind it", func(c *Config) { c.Address = "127.0.0.1:1" }, ErrUnreachable, "127.0.0.1:1"},
-		{"no user", func(c *Config) { c.Jump = jump.addr }, errConfig, d.addr},
+		{"jump host not known", func(_ *testing.T, c *Config, d, jump *device) string { c.KnownHosts = d.hosts; return jump.addr }, ErrHostKeyUnknown},
+		{"device behind it not known", func(_ *testing.T, c *Config, d, jump *device) string { c.KnownHosts = jump.hosts; return d.addr }, ErrHostKeyUnknown},
+		{"login at the jump host", func(_ *testing.T, c *Config, _, jump *device) string {
+			c.Jump = "nobody@" + jump.addr
+			return jump.addr
+		}, ErrAuth},
+		{"login behind it", func(_ *testing.T, c *Config, d, _ *device) string { c.User = "nobody"; return d.addr }, ErrAuth},
+		{"forwarding refused", func(t *testing.T, c *Config, d, _ *device) string {
+			closed := newDevice(t, deviceOptions{network: d.network})
+			c.Jump, c.KnownHosts = testUser+"@"+closed.addr, closed.hosts
+			return d.addr
+		}, ErrUnreachable},
+		{"dead device behind it", func(_ *testing.T, c *Config, _, _ *device) string { c.Address = "127.0.0.1:1"; return c.Address }, ErrUnreachable},
+		{"no user", func(_ *testing.T, c *Config, d, jump *device) string { c.Jump = jump.addr; return d.addr }, errConfig},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			cfg := good
-			tc.edit(&cfg)
-			_, err := Dial(t.Context(), cfg)
-			want(t, err, tc.kind, tc.addr)
+			synctest.Test(t, func(t *testing.T) {
+				d, jump, cfg := behind(t, deviceOptions{})
+				addr := tc.edit(t, &cfg, d, jump)
+				_, err := Dial(t.Context(), cfg)
+				want(t, err, tc.kind, addr)
+			})
 		})
 	}
 	t.Run("silent device behind it", func(t *testing.T) {
-		mute := newDevice(t, deviceOptions{beforeSSH: func(c net.Conn) bool { _, _ = io.Copy(io.Discard, c); return false }})
-		cfg := good
-		cfg.Address, cfg.Timeout = mute.addr, 300*time.Millisecond
-		_, err := Dial(t.Context(), cfg)
-		want(t, err, ErrTimeout, mute.addr)
+		synctest.Test(t, func(t *testing.T) {
+			mute, _, cfg := behind(t, deviceOptions{beforeSSH: func(c net.Conn) bool { _, _ = io.Copy(io.Discard, c); return false }})
+			_, err := Dial(t.Context(), cfg)
+			want(t, err, ErrTimeout, mute.addr)
+		})
 	})
 }

@@ -2,6 +2,8 @@ package ssh
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/elliptic"
@@ -38,9 +40,10 @@ func TestMain(m *testing.M) {
 
 // device is an SSH server whose commands the test provides.
 type device struct {
-	addr  string
-	hosts string // known_hosts file with all its keys
-	keys  []xssh.Signer
+	network *memnet.Network
+	addr    string
+	hosts   string // known_hosts file with all its keys
+	keys    []xssh.Signer
 
 	exec    func(cmd string, ch xssh.Channel) uint32 // returns the exit status
 	shell   func(ch xssh.Channel)
@@ -63,7 +66,8 @@ type deviceOptions struct {
 	version   string              // version string of the server; "" uses Go's
 	ignores   bool                // do not answer global requests
 	beforeSSH func(net.Conn) bool // returns false to end the connection
-	network   *memnet.Network     // nil uses the machine's network
+	network   *memnet.Network     // nil creates one
+	address   string              // where it listens; "" picks a free port
 }
 
 func ed25519Key(t testing.TB) (xssh.Signer, ed25519.PrivateKey) {
@@ -124,7 +128,7 @@ func joined(t testing.TB, files ...string) string {
 	return p
 }
 
-// newDevice starts a server on loopback, or on o.network. It stops at the end of the test.
+// newDevice starts a server on an in-memory network. It stops at the end of the test.
 func newDevice(t testing.TB, o deviceOptions) *device {
 	t.Helper()
 	if len(o.keys) == 0 {
@@ -164,15 +168,14 @@ func newDevice(t testing.TB, o deviceOptions) *device {
 	for _, k := range o.keys {
 		cfg.AddHostKey(k)
 	}
-	listen := func(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
-	if o.network != nil {
-		listen = o.network.Listen
+	if o.network == nil {
+		o.network = memnet.New(1)
 	}
-	l, err := listen("127.0.0.1:0")
+	l, err := o.network.Listen(cmp.Or(o.address, "127.0.0.1:0"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &device{addr: l.Addr().String(), keys: o.keys, forward: o.forward, ignores: o.ignores}
+	d := &device{network: o.network, addr: l.Addr().String(), keys: o.keys, forward: o.forward, ignores: o.ignores}
 	d.hosts = hostsFile(t, d.addr, o.keys...)
 	d.wg.Go(func() {
 		for {
@@ -275,7 +278,7 @@ func (d *device) tunnel(nc xssh.NewChannel) {
 		_ = nc.Reject(xssh.ConnectionFailed, "")
 		return
 	}
-	out, err := net.Dial("tcp", net.JoinHostPort(m.Host, strconv.Itoa(int(m.Port))))
+	out, err := d.dial(context.Background(), net.JoinHostPort(m.Host, strconv.Itoa(int(m.Port))))
 	if err != nil {
 		_ = nc.Reject(xssh.ConnectionFailed, "connect failed")
 		return
@@ -298,9 +301,14 @@ func (d *device) tunnel(nc xssh.NewChannel) {
 	out.Close()
 }
 
+// dial connects to an address in the device's network.
+func (d *device) dial(ctx context.Context, addr string) (net.Conn, error) {
+	return d.network.Client(nil).Dial(ctx, "tcp", addr)
+}
+
 // config returns a Config that connects to the device with correct credentials.
 func (d *device) config() Config {
-	return Config{Address: d.addr, User: testUser, Password: testPass, KnownHosts: d.hosts, Timeout: 10 * time.Second}
+	return Config{Address: d.addr, User: testUser, Password: testPass, KnownHosts: d.hosts, Timeout: 10 * time.Second, Dial: d.network.Client(nil).Dial}
 }
 
 func dial(t testing.TB, cfg Config) *Client {
