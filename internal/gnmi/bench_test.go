@@ -20,7 +20,7 @@ import (
 // does the same with plain gRPC on the same server in the same run; "x-floor" is the ratio.
 func BenchmarkGet500(b *testing.B) {
 	const targets, workers = 500, 32
-	d := newDevice(b, deviceOptions{})
+	d := newDevice(b, deviceOptions{sockets: true})
 	table := `{"Ethernet0|3":{"scheduler":"scheduler.1"}}`
 	d.get = echo(func(string) string { return table })
 	pem, err := os.ReadFile(d.ca)

@@ -11,11 +11,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc/codes"
 
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
+	"github.com/roce-fabric/roce-fabric/testlab/memnet"
 )
 
 func TestMain(m *testing.M) { sharedtest.VerifyMain(m) }
@@ -61,233 +63,202 @@ func want(t *testing.T, err, kind error, addr string) *RPCError {
 }
 
 func TestCapabilities(t *testing.T) {
-	d := newDevice(t, deviceOptions{})
-	c := dial(t, d.config())
-	caps := c.Capabilities()
-	if caps.Version != "0.7.0" || !caps.HasModel("sonic-db") || caps.HasModel("openconfig-qos") || strings.Join(caps.Encodings, " ") != "JSON JSON_IETF" {
-		t.Errorf("capabilities %+v", caps)
-	}
-	if c.ServerKey() != pinOf(d.cert) {
-		t.Errorf("server key %s", c.ServerKey())
-	}
-	for _, s := range []string{fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c), fmt.Sprintf("%+v", d.config())} {
-		if strings.Contains(s, testPass) {
-			t.Errorf("a print shows the password: %s", s)
+	synctest.Test(t, func(t *testing.T) {
+		d := newDevice(t, deviceOptions{})
+		c := dial(t, d.config())
+		caps := c.Capabilities()
+		if caps.Version != "0.7.0" || !caps.HasModel("sonic-db") || caps.HasModel("openconfig-qos") || strings.Join(caps.Encodings, " ") != "JSON JSON_IETF" {
+			t.Errorf("capabilities %+v", caps)
 		}
-	}
+		if c.ServerKey() != pinOf(d.cert) {
+			t.Errorf("server key %s", c.ServerKey())
+		}
+		for _, s := range []string{fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c), fmt.Sprintf("%+v", d.config())} {
+			if strings.Contains(s, testPass) {
+				t.Errorf("a print shows the password: %s", s)
+			}
+		}
+	})
 }
 
 func TestTrust(t *testing.T) {
-	good := newDevice(t, deviceOptions{})
-	noSAN := newDevice(t, deviceOptions{noSAN: true})
-	worst := newDevice(t, deviceOptions{noSAN: true, expired: true})
-	anyone := newDevice(t, deviceOptions{noSAN: true})
-	mtls := newDevice(t, deviceOptions{mtls: true})
-	mtls12 := newDevice(t, deviceOptions{mtls: true, tlsConfig: func(c *tls.Config) { c.MaxVersion = tls.VersionTLS12 }})
-	p256 := newDevice(t, deviceOptions{tlsConfig: func(c *tls.Config) { c.CurvePreferences = []tls.CurveID{tls.CurveP256} }})
-	old := newDevice(t, deviceOptions{tlsConfig: func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS11 }})
+	good, noSAN, worst, mtls := deviceOptions{}, deviceOptions{noSAN: true}, deviceOptions{noSAN: true, expired: true}, deviceOptions{mtls: true}
+	mtls12 := deviceOptions{mtls: true, tlsConfig: func(c *tls.Config) { c.MaxVersion = tls.VersionTLS12 }}
+	p256 := deviceOptions{tlsConfig: func(c *tls.Config) { c.CurvePreferences = []tls.CurveID{tls.CurveP256} }}
+	old := deviceOptions{tlsConfig: func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS11 }}
 	wrongPin := "sha256:" + strings.Repeat("ab", 32)
 	for _, c := range []struct {
 		name string
-		d    *device
+		o    deviceOptions
+		// In the following, KEY is the pin of the device's key, CA the file that verifies the
+		// device, and OTHER one that verifies another.
 		tls  TLS
 		kind error
 		hint string
 		text string
 	}{
-		{"CA", good, TLS{CAFile: good.ca}, nil, "", ""},
-		{"CA and name", good, TLS{CAFile: good.ca, ServerName: "leaf1.example"}, nil, "", ""},
-		{"CA and wrong name", good, TLS{CAFile: good.ca, ServerName: "leaf2.example"}, ErrTLS, "set tls.serverName to a name in the certificate; or: the server's key is " + pinOf(good.cert), "leaf2.example"},
-		{"untrusted: system roots", good, TLS{}, ErrTLS, pinOf(good.cert), "unknown authority"},
-		{"untrusted: other CA", good, TLS{CAFile: noSAN.ca}, ErrTLS, pinOf(good.cert), ""},
-		{"no SAN", noSAN, TLS{CAFile: noSAN.ca}, ErrTLS, pinOf(noSAN.cert), ""},
-		{"right pin", good, TLS{Pin: pinOf(good.cert)}, nil, "", ""},
-		{"right pin in capitals", good, TLS{Pin: "sha256:" + strings.ToUpper(strings.TrimPrefix(pinOf(good.cert), "sha256:"))}, nil, "", ""},
-		{"wrong pin", good, TLS{Pin: wrongPin}, ErrTLS, "change the pin", pinOf(good.cert)},
-		{"wrong pin beats right CA", good, TLS{Pin: wrongPin, CAFile: good.ca}, ErrTLS, "change the pin", wrongPin},
-		{"expired, no SAN, pinned", worst, TLS{Pin: pinOf(worst.cert)}, nil, "", ""},
-		{"expired, no SAN, CA", worst, TLS{CAFile: worst.ca}, ErrTLS, pinOf(worst.cert), ""},
-		{"insecure", anyone, TLS{Insecure: true}, ErrAuth, "", ""}, // the device requires a login, but none is sent
-		{"client certificate missing", mtls, TLS{CAFile: mtls.ca}, ErrAuth, "client certificate", ""},
-		{"client certificate missing, TLS 1.2", mtls12, TLS{CAFile: mtls12.ca}, ErrAuth, "", ""},
-		{"curve", p256, TLS{CAFile: p256.ca, Curves: []tls.CurveID{tls.CurveP256}}, nil, "", ""},
-		{"no common curve", p256, TLS{CAFile: p256.ca, Curves: []tls.CurveID{tls.X25519}}, ErrTLS, "", ""},
+		{"CA", good, TLS{CAFile: "CA"}, nil, "", ""},
+		{"CA and name", good, TLS{CAFile: "CA", ServerName: "leaf1.example"}, nil, "", ""},
+		{"CA and wrong name", good, TLS{CAFile: "CA", ServerName: "leaf2.example"}, ErrTLS, "set tls.serverName to a name in the certificate; or: the server's key is KEY", "leaf2.example"},
+		{"untrusted: system roots", good, TLS{}, ErrTLS, "KEY", "unknown authority"},
+		{"untrusted: other CA", good, TLS{CAFile: "OTHER"}, ErrTLS, "KEY", ""},
+		{"no SAN", noSAN, TLS{CAFile: "CA"}, ErrTLS, "KEY", ""},
+		{"right pin", good, TLS{Pin: "KEY"}, nil, "", ""},
+		{"right pin in capitals", good, TLS{Pin: "sha256:CAPITALS"}, nil, "", ""},
+		{"wrong pin", good, TLS{Pin: wrongPin}, ErrTLS, "change the pin", "KEY"},
+		{"wrong pin beats right CA", good, TLS{Pin: wrongPin, CAFile: "CA"}, ErrTLS, "change the pin", wrongPin},
+		{"expired, no SAN, pinned", worst, TLS{Pin: "KEY"}, nil, "", ""},
+		{"expired, no SAN, CA", worst, TLS{CAFile: "CA"}, ErrTLS, "KEY", ""},
+		{"insecure", noSAN, TLS{Insecure: true}, ErrAuth, "", ""}, // the device requires a login, but none is sent
+		{"client certificate missing", mtls, TLS{CAFile: "CA"}, ErrAuth, "client certificate", ""},
+		{"client certificate missing, TLS 1.2", mtls12, TLS{CAFile: "CA"}, ErrAuth, "", ""},
+		{"client certificate", mtls, TLS{CAFile: "CA", CertFile: "own"}, nil, "", ""},
+		{"client certificate, TLS 1.2", mtls12, TLS{CAFile: "CA", CertFile: "own"}, nil, "", ""},
+		{"client certificate of another CA", mtls, TLS{CAFile: "CA", CertFile: "of the other"}, ErrAuth, "client certificate", ""},
+		{"curve", p256, TLS{CAFile: "CA", Curves: []tls.CurveID{tls.CurveP256}}, nil, "", ""},
+		{"no common curve", p256, TLS{CAFile: "CA", Curves: []tls.CurveID{tls.X25519}}, ErrTLS, "", ""},
 		{"TLS 1.1 device", old, TLS{Insecure: true}, ErrTLS, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cfg := c.d.config()
-			cfg.TLS = c.tls
-			if c.tls.Insecure { // allows no password
-				cfg.Password = ""
-			}
-			cl, err := Dial(t.Context(), cfg)
-			if c.kind == nil {
-				if err != nil {
-					t.Fatal(err)
+			synctest.Test(t, func(t *testing.T) {
+				d, other := newDevice(t, c.o), newDevice(t, deviceOptions{})
+				key := pinOf(d.cert)
+				fill := strings.NewReplacer("KEY", key, "CAPITALS", strings.ToUpper(strings.TrimPrefix(key, "sha256:")), "CA", d.ca, "OTHER", other.ca)
+				cfg := d.config()
+				cfg.TLS = c.tls
+				cfg.TLS.Pin, cfg.TLS.CAFile = fill.Replace(c.tls.Pin), fill.Replace(c.tls.CAFile)
+				switch c.tls.CertFile {
+				case "own":
+					d.clientFiles(&cfg)
+				case "of the other":
+					other.clientFiles(&cfg)
 				}
-				if err := cl.Close(); err != nil {
-					t.Error(err)
+				if c.tls.Insecure { // allows no password
+					cfg.Password = ""
 				}
-				return
-			}
-			e := want(t, err, c.kind, c.d.addr)
-			if !strings.Contains(e.Hint(), c.hint) || !strings.Contains(err.Error(), c.text) {
-				t.Errorf("error %q, hint %q", err, e.Hint())
-			}
+				cl, err := Dial(t.Context(), cfg)
+				if c.kind == nil {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := cl.Close(); err != nil {
+						t.Error(err)
+					}
+				} else if e := want(t, err, c.kind, d.addr); !strings.Contains(e.Hint(), fill.Replace(c.hint)) || !strings.Contains(err.Error(), fill.Replace(c.text)) {
+					t.Errorf("error %q, hint %q", err, e.Hint())
+				}
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				for _, md := range d.logins {
+					if c.tls.Insecure && len(md.Get("username"))+len(md.Get("password")) > 0 {
+						t.Errorf("a login for whoever answers: %v", md)
+					}
+					if !c.tls.Insecure && len(md.Get("password")) != 1 {
+						t.Errorf("login without a password: %v", md)
+					}
+				}
+			})
 		})
-	}
-	t.Run("client certificate", func(t *testing.T) {
-		for _, d := range []*device{mtls, mtls12} {
-			cfg := d.config()
-			d.clientFiles(&cfg)
-			dial(t, cfg)
-		}
-	})
-	t.Run("client certificate of another CA", func(t *testing.T) {
-		cfg := mtls.config()
-		good.clientFiles(&cfg)
-		_, err := Dial(t.Context(), cfg)
-		if e := want(t, err, ErrAuth, mtls.addr); !strings.Contains(e.Hint(), "client certificate") {
-			t.Errorf("error %q, hint %q", err, e.Hint())
-		}
-	})
-	anyone.mu.Lock()
-	for _, md := range anyone.logins {
-		if len(md.Get("username"))+len(md.Get("password")) > 0 {
-			t.Errorf("a login for whoever answers: %v", md)
-		}
-	}
-	anyone.mu.Unlock()
-	for _, d := range []*device{good, worst} {
-		d.mu.Lock()
-		for _, md := range d.logins {
-			if len(md.Get("password")) != 1 {
-				t.Errorf("login without a password: %v", md)
-			}
-		}
-		d.mu.Unlock()
 	}
 }
 
 func TestWrongPassword(t *testing.T) {
-	d := newDevice(t, deviceOptions{})
-	cfg := d.config()
-	cfg.Password = "wrong"
-	_, err := Dial(t.Context(), cfg)
-	if e := want(t, err, ErrAuth, d.addr); e.Code != codes.Unauthenticated || e.Hint() == "" {
-		t.Errorf("code %v, hint %q", e.Code, e.Hint())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		d := newDevice(t, deviceOptions{})
+		cfg := d.config()
+		cfg.Password = "wrong"
+		_, err := Dial(t.Context(), cfg)
+		if e := want(t, err, ErrAuth, d.addr); e.Code != codes.Unauthenticated || e.Hint() == "" {
+			t.Errorf("code %v, hint %q", e.Code, e.Hint())
+		}
+	})
 }
 
 func TestPlaintext(t *testing.T) {
-	d := newDevice(t, deviceOptions{plaintext: true, noAuth: true})
-	cfg := Config{Address: d.addr, Username: testUser, Password: testPass, TLS: TLS{Plaintext: true}}
-	_, err := Dial(t.Context(), cfg)
-	want(t, err, ErrConfig, d.addr)
-	if !errors.Is(err, errPlaintextPassword) {
-		t.Errorf("error %v", err)
-	}
-	if n, _ := d.connections(); n != 0 {
-		t.Errorf("%d connections made with a password and no TLS", n)
-	}
-	cfg.Password = ""
-	if k := dial(t, cfg).ServerKey(); k != "" {
-		t.Errorf("server key %q", k)
-	}
-	locked := newDevice(t, deviceOptions{plaintext: true})
-	cfg.Address = locked.addr
-	_, err = Dial(t.Context(), cfg)
-	want(t, err, ErrAuth, locked.addr)
-	for _, md := range locked.logins {
-		if len(md.Get("username")) != 0 {
-			t.Error("user name sent in clear")
+	synctest.Test(t, func(t *testing.T) {
+		network := memnet.New(1)
+		d := newDevice(t, deviceOptions{network: network, plaintext: true, noAuth: true})
+		cfg := d.config()
+		cfg.TLS = TLS{Plaintext: true}
+		_, err := Dial(t.Context(), cfg)
+		want(t, err, ErrConfig, d.addr)
+		if !errors.Is(err, errPlaintextPassword) {
+			t.Errorf("error %v", err)
 		}
-	}
+		if n, _ := d.connections(); n != 0 {
+			t.Errorf("%d connections made with a password and no TLS", n)
+		}
+		cfg.Password = ""
+		if k := dial(t, cfg).ServerKey(); k != "" {
+			t.Errorf("server key %q", k)
+		}
+		locked := newDevice(t, deviceOptions{network: network, plaintext: true})
+		cfg.Address = locked.addr
+		_, err = Dial(t.Context(), cfg)
+		want(t, err, ErrAuth, locked.addr)
+		for _, md := range locked.logins {
+			if len(md.Get("username")) != 0 {
+				t.Error("user name sent in clear")
+			}
+		}
 
-	cfg = d.config()
-	_, err = Dial(t.Context(), cfg)
-	if want(t, err, ErrTLS, d.addr); !strings.Contains(err.Error(), "does not speak TLS") {
-		t.Errorf("TLS to a plaintext device: %v", err)
-	}
-	secured := newDevice(t, deviceOptions{})
-	_, err = Dial(t.Context(), Config{Address: secured.addr, TLS: TLS{Plaintext: true}, Timeout: 5 * time.Second})
-	if e := want(t, err, ErrUnreachable, secured.addr); !strings.Contains(e.Hint(), "TLS") {
-		t.Errorf("plaintext to a TLS device: %v, hint %q", err, e.Hint())
-	}
+		cfg = d.config()
+		_, err = Dial(t.Context(), cfg)
+		if want(t, err, ErrTLS, d.addr); !strings.Contains(err.Error(), "does not speak TLS") {
+			t.Errorf("TLS to a plaintext device: %v", err)
+		}
+		secured := newDevice(t, deviceOptions{network: network})
+		_, err = Dial(t.Context(), Config{Address: secured.addr, TLS: TLS{Plaintext: true}, Timeout: 5 * time.Second, Dial: cfg.Dial})
+		if e := want(t, err, ErrUnreachable, secured.addr); !strings.Contains(e.Hint(), "TLS") {
+			t.Errorf("plaintext to a TLS device: %v, hint %q", err, e.Hint())
+		}
+	})
 }
 
 func TestDeadAddress(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
-	_, err = Dial(t.Context(), Config{Address: addr})
-	if want(t, err, ErrUnreachable, addr); !strings.Contains(err.Error(), "connection refused") {
-		t.Errorf("error %q", err)
-	}
-	_, err = Dial(t.Context(), Config{Address: "no-such-host.invalid:8080"})
-	want(t, err, ErrUnreachable, "no-such-host.invalid:8080")
-}
-
-// silent accepts connections and reads, but never answers.
-func silent(t testing.TB) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() { _, _ = io.Copy(io.Discard, c); c.Close() }()
+	synctest.Test(t, func(t *testing.T) {
+		const dead, unknown = "192.0.2.1:8080", "no-such-host.invalid:8080"
+		_, err := Dial(t.Context(), Config{Address: dead, Dial: memnet.New(1).Client(nil).Dial})
+		if want(t, err, ErrUnreachable, dead); !strings.Contains(err.Error(), "connection refused") {
+			t.Errorf("error %q", err)
 		}
-	}()
-	t.Cleanup(func() { l.Close(); <-done })
-	return l.Addr().String()
+		_, err = Dial(t.Context(), Config{Address: unknown, Dial: func(_ context.Context, network, addr string) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Net: network, Err: &net.DNSError{Err: "no such host", Name: addr, IsNotFound: true}}
+		}})
+		want(t, err, ErrUnreachable, unknown)
+	})
 }
 
 func TestSilentServer(t *testing.T) {
-	addr := silent(t)
-	for _, plaintext := range []bool{false, true} {
-		_, err := Dial(t.Context(), Config{Address: addr, Timeout: 200 * time.Millisecond, TLS: TLS{Plaintext: plaintext}})
-		want(t, err, ErrTimeout, addr)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(50*time.Millisecond, cancel)
-	_, err := Dial(ctx, Config{Address: addr})
-	if !errors.Is(err, context.Canceled) || errors.Is(err, ErrTimeout) {
-		t.Errorf("cancelled dial: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		network := memnet.New(1)
+		addr := listen(t, network, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+		cfg := Config{Address: addr, Timeout: 10 * time.Second, Dial: network.Client(nil).Dial}
+		for _, plaintext := range []bool{false, true} {
+			cfg.TLS.Plaintext = plaintext
+			_, err := Dial(t.Context(), cfg)
+			want(t, err, ErrTimeout, addr)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		_, err := Dial(ctx, cfg)
+		if !errors.Is(err, context.Canceled) || errors.Is(err, ErrTimeout) {
+			t.Errorf("cancelled dial: %v", err)
+		}
+	})
 }
 
 // A device that accepts a connection and hangs up, for example during a restart, is not reported
 // as a certificate problem.
 func TestHangsUpInTheHandshake(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	go func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = c.Read(make([]byte, 64))
-			_ = c.Close()
+	synctest.Test(t, func(t *testing.T) {
+		network := memnet.New(1)
+		addr := listen(t, network, func(c net.Conn) { _, _ = c.Read(make([]byte, 64)) })
+		_, err := Dial(t.Context(), Config{Address: addr, Timeout: 5 * time.Second, Dial: network.Client(nil).Dial})
+		if !errors.Is(err, ErrUnreachable) || errors.Is(err, ErrTLS) {
+			t.Errorf("got %v", err)
 		}
-	}()
-	_, err = Dial(t.Context(), Config{Address: ln.Addr().String(), Timeout: 5 * time.Second})
-	if !errors.Is(err, ErrUnreachable) || errors.Is(err, ErrTLS) {
-		t.Errorf("got %v", err)
-	}
+	})
 }
 
 func TestSettingsRefused(t *testing.T) {

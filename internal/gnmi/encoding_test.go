@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
@@ -38,65 +39,69 @@ func TestEncoding(t *testing.T) {
 		{[]gpb.Encoding{proto, ascii}, plain}, // the specification requires JSON of every server
 	} {
 		t.Run(fmt.Sprint(tt.named), func(t *testing.T) {
-			d := newDevice(t, deviceOptions{})
-			d.encodings = tt.named
-			d.get = func(_ context.Context, r *gpb.GetRequest) (*gpb.GetResponse, error) {
-				if r.Encoding != tt.want {
-					return nil, status.Errorf(codes.Unimplemented, "get in %v", r.Encoding)
-				}
-				return &gpb.GetResponse{Notification: []*gpb.Notification{{Update: []*gpb.Update{{Path: r.Path[0], Val: typedJSON(tt.want, []byte(`{"a":1}`))}}}}}, nil
-			}
-			d.set = func(_ context.Context, r *gpb.SetRequest) (*gpb.SetResponse, error) {
-				for _, u := range append(r.Replace, r.Update...) {
-					text := u.Val.GetJsonVal()
-					if tt.want == ietf {
-						text = u.Val.GetJsonIetfVal()
+			synctest.Test(t, func(t *testing.T) {
+				d := newDevice(t, deviceOptions{})
+				d.encodings = tt.named
+				d.get = func(_ context.Context, r *gpb.GetRequest) (*gpb.GetResponse, error) {
+					if r.Encoding != tt.want {
+						return nil, status.Errorf(codes.Unimplemented, "get in %v", r.Encoding)
 					}
-					if string(text) != `"v"` {
-						return nil, status.Errorf(codes.InvalidArgument, "set of %v", u.Val)
-					}
+					return &gpb.GetResponse{Notification: []*gpb.Notification{{Update: []*gpb.Update{{Path: r.Path[0], Val: typedJSON(tt.want, []byte(`{"a":1}`))}}}}}, nil
 				}
-				return &gpb.SetResponse{}, nil
-			}
-			c := dial(t, d.config())
-			if v, err := c.GetOne(t.Context(), "", Path{"a"}); err != nil || string(v) != `{"a":1}` {
-				t.Errorf("Get: %s %v", v, err)
-			}
-			if vs, err := c.GetTree(t.Context(), "", DataAll, "/a"); err != nil || len(vs) != 1 {
-				t.Errorf("GetTree: %v %v", vs, err)
-			}
-			u := []Update{{Path: Path{"a"}, JSON: []byte(`"v"`)}}
-			if err := c.Set(t.Context(), SetRequest{Replaces: u, Updates: u}); err != nil {
-				t.Error(err)
-			}
+				d.set = func(_ context.Context, r *gpb.SetRequest) (*gpb.SetResponse, error) {
+					for _, u := range append(r.Replace, r.Update...) {
+						text := u.Val.GetJsonVal()
+						if tt.want == ietf {
+							text = u.Val.GetJsonIetfVal()
+						}
+						if string(text) != `"v"` {
+							return nil, status.Errorf(codes.InvalidArgument, "set of %v", u.Val)
+						}
+					}
+					return &gpb.SetResponse{}, nil
+				}
+				c := dial(t, d.config())
+				if v, err := c.GetOne(t.Context(), "", Path{"a"}); err != nil || string(v) != `{"a":1}` {
+					t.Errorf("Get: %s %v", v, err)
+				}
+				if vs, err := c.GetTree(t.Context(), "", DataAll, "/a"); err != nil || len(vs) != 1 {
+					t.Errorf("GetTree: %v %v", vs, err)
+				}
+				u := []Update{{Path: Path{"a"}, JSON: []byte(`"v"`)}}
+				if err := c.Set(t.Context(), SetRequest{Replaces: u, Updates: u}); err != nil {
+					t.Error(err)
+				}
+			})
 		})
 	}
 }
 
 // All readers treat an object that NX-OS does not have as absent.
 func TestAbsentAsEmptyValue(t *testing.T) {
-	d := newDevice(t, deviceOptions{})
-	d.encodings = []gpb.Encoding{gpb.Encoding_JSON, gpb.Encoding_PROTO}
-	d.get = func(_ context.Context, r *gpb.GetRequest) (*gpb.GetResponse, error) {
-		resp := &gpb.GetResponse{}
-		for _, p := range r.Path {
-			v := &gpb.TypedValue{}
-			if p.Elem[0].Name == "here" {
-				v = oldJSON("1")
+	synctest.Test(t, func(t *testing.T) {
+		d := newDevice(t, deviceOptions{})
+		d.encodings = []gpb.Encoding{gpb.Encoding_JSON, gpb.Encoding_PROTO}
+		d.get = func(_ context.Context, r *gpb.GetRequest) (*gpb.GetResponse, error) {
+			resp := &gpb.GetResponse{}
+			for _, p := range r.Path {
+				v := &gpb.TypedValue{}
+				if p.Elem[0].Name == "here" {
+					v = oldJSON("1")
+				}
+				resp.Notification = append(resp.Notification, &gpb.Notification{Update: []*gpb.Update{{Path: p, Val: v}}})
 			}
-			resp.Notification = append(resp.Notification, &gpb.Notification{Update: []*gpb.Update{{Path: p, Val: v}}})
+			return resp, nil
 		}
-		return resp, nil
-	}
-	c := dial(t, d.config())
-	if _, err := c.GetOne(t.Context(), "", Path{"gone"}); !errors.Is(err, ErrNotFound) {
-		t.Errorf("GetOne: %v", err)
-	}
-	if vs, err := c.GetPresent(t.Context(), "", Path{"gone"}, Path{"here"}); err != nil || vs[0] != nil || string(vs[1]) != "1" {
-		t.Errorf("GetPresent: %q %v", vs, err)
-	}
-	vs, err := c.GetTree(t.Context(), "", DataAll, "/gone", "/here")
-	if err != nil || len(vs) != 1 || vs[0].Path.Elem[0].Name != "here" {
-		t.Errorf("GetTree: %v %v", vs, err)
-	}
+		c := dial(t, d.config())
+		if _, err := c.GetOne(t.Context(), "", Path{"gone"}); !errors.Is(err, ErrNotFound) {
+			t.Errorf("GetOne: %v", err)
+		}
+		if vs, err := c.GetPresent(t.Context(), "", Path{"gone"}, Path{"here"}); err != nil || vs[0] != nil || string(vs[1]) != "1" {
+			t.Errorf("GetPresent: %q %v", vs, err)
+		}
+		vs, err := c.GetTree(t.Context(), "", DataAll, "/gone", "/here")
+		if err != nil || len(vs) != 1 || vs[0].Path.Elem[0].Name != "here" {
+			t.Errorf("GetTree: %v %v", vs, err)
+		}
+	})
 }

@@ -133,6 +133,9 @@ func (c *Client) unavailable(e *RPCError, msg string) {
 		e.distrusted(seen, c.verifier)
 	case handshake && has("context deadline exceeded"):
 		e.kind, e.cause = ErrTimeout, context.DeadlineExceeded
+	case has("reading server preface") && has("use of closed network connection"):
+		// gRPC closes a connection on which the server has not said anything in time.
+		e.kind, e.cause, e.Msg = ErrTimeout, context.DeadlineExceeded, ""
 	case (handshake || broken) && seen.asked && !seen.used:
 		// With TLS 1.3 the server rejects a certificate after the handshake, and the alert may be
 		// lost when the connection closes.

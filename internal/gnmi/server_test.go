@@ -36,10 +36,11 @@ const testUser, testPass = "admin", "YourPaSsWoRd-42"
 // device is a gNMI server whose answers the test provides.
 type device struct {
 	gpb.UnimplementedGNMIServer
-	addr string
-	cert *x509.Certificate
-	ca   string // PEM file that verifies the device
-	dir  string
+	network *memnet.Network // nil for the machine's network
+	addr    string
+	cert    *x509.Certificate
+	ca      string // PEM file that verifies the device
+	dir     string
 
 	get  func(context.Context, *gpb.GetRequest) (*gpb.GetResponse, error)
 	set  func(context.Context, *gpb.SetRequest) (*gpb.SetResponse, error)
@@ -57,7 +58,8 @@ type device struct {
 }
 
 type deviceOptions struct {
-	network                                 *memnet.Network // nil uses the machine's network
+	network                                 *memnet.Network // nil creates one
+	sockets                                 bool            // use the machine's network
 	noSAN, expired, mtls, plaintext, noAuth bool
 	idle                                    time.Duration
 	maxRecv                                 int
@@ -102,7 +104,8 @@ func pemFile(t testing.TB, dir, name, kind string, der []byte) string {
 	return p
 }
 
-// newDevice starts a server on loopback, or on o.network. It stops at the end of the test.
+// newDevice starts a server on an in-memory network, or on loopback. It stops at the end of the
+// test.
 func newDevice(t testing.TB, o deviceOptions) *device {
 	t.Helper()
 	d := &device{dir: t.TempDir(), change: make(chan struct{}), encodings: []gpb.Encoding{gpb.Encoding_JSON, gpb.Encoding_JSON_IETF}}
@@ -156,8 +159,11 @@ func newDevice(t testing.TB, o deviceOptions) *device {
 	s := grpc.NewServer(opts...)
 	gpb.RegisterGNMIServer(s, d)
 	listen := func(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
-	if o.network != nil {
-		listen = o.network.Listen
+	if !o.sockets {
+		if d.network = o.network; d.network == nil {
+			d.network = memnet.New(1)
+		}
+		listen = d.network.Listen
 	}
 	l, err := listen("127.0.0.1:0")
 	if err != nil {
@@ -209,7 +215,11 @@ func (d *device) Subscribe(s gpb.GNMI_SubscribeServer) error { return d.subscrib
 
 // config returns a Config that connects to the device with correct credentials.
 func (d *device) config() Config {
-	return Config{Address: d.addr, Username: testUser, Password: testPass, TLS: TLS{CAFile: d.ca}, Timeout: 10 * time.Second}
+	cfg := Config{Address: d.addr, Username: testUser, Password: testPass, TLS: TLS{CAFile: d.ca}, Timeout: 10 * time.Second}
+	if d.network != nil {
+		cfg.Dial = d.network.Client(nil).Dial
+	}
+	return cfg
 }
 
 func (d *device) clientFiles(c *Config) {
@@ -280,29 +290,39 @@ func echo(f func(last string) string) func(context.Context, *gpb.GetRequest) (*g
 	}
 }
 
-// forward relays each connection to the address in to at the time it is opened.
-func forward(t testing.TB, to *atomic.Pointer[string]) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// listen accepts connections on the network and serves each one in a goroutine of its own. It
+// returns the address.
+func listen(t testing.TB, network *memnet.Network, serve func(net.Conn)) string {
+	t.Helper()
+	l, err := network.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
-			in, err := l.Accept()
+			c, err := l.Accept()
 			if err != nil {
 				return
 			}
-			out, err := net.Dial("tcp", *to.Load())
-			if err != nil {
-				in.Close()
-				continue
-			}
-			for _, p := range [][2]net.Conn{{in, out}, {out, in}} {
-				wg.Go(func() { _, _ = io.Copy(p[0], p[1]); p[0].Close(); p[1].Close() })
-			}
+			wg.Go(func() { serve(c); c.Close() })
 		}
 	})
 	t.Cleanup(func() { l.Close(); wg.Wait() })
 	return l.Addr().String()
+}
+
+// forward relays each connection to the address in to at the time it is opened.
+func forward(t testing.TB, network *memnet.Network, to *atomic.Pointer[string]) string {
+	return listen(t, network, func(in net.Conn) {
+		out, err := network.Client(nil).Dial(context.Background(), "tcp", *to.Load())
+		if err != nil {
+			return
+		}
+		var wg sync.WaitGroup
+		for _, p := range [][2]net.Conn{{in, out}, {out, in}} {
+			wg.Go(func() { _, _ = io.Copy(p[0], p[1]); p[0].Close(); p[1].Close() })
+		}
+		wg.Wait()
+	})
 }

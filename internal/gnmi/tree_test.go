@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -23,73 +24,71 @@ func parsed(t testing.TB, text string) *gpb.Path {
 }
 
 func TestGetTree(t *testing.T) {
-	d := newDevice(t, deviceOptions{})
-	var seen *gpb.GetRequest
-	var answer *gpb.GetResponse
-	d.get = func(_ context.Context, r *gpb.GetRequest) (*gpb.GetResponse, error) {
-		seen = r
-		if answer == nil {
-			return nil, status.Error(codes.NotFound, "no such path")
+	synctest.Test(t, func(t *testing.T) {
+		d := newDevice(t, deviceOptions{})
+		var seen *gpb.GetRequest
+		var answer *gpb.GetResponse
+		d.get = func(_ context.Context, r *gpb.GetRequest) (*gpb.GetResponse, error) {
+			seen = r
+			if answer == nil {
+				return nil, status.Error(codes.NotFound, "no such path")
+			}
+			return answer, nil
 		}
-		return answer, nil
-	}
-	c := dial(t, d.config())
-	const ask = "/interfaces/interface[name=*]/state"
+		c := dial(t, d.config())
+		const ask = "/interfaces/interface[name=*]/state"
 
-	// One notification has leaves under a prefix, another a subtree.
-	answer = &gpb.GetResponse{Notification: []*gpb.Notification{
-		{
-			Prefix: &gpb.Path{Origin: "openconfig", Elem: parsed(t, "/interfaces/interface[name=Ethernet1/1]").Elem},
-			Update: []*gpb.Update{
-				{Path: Path{"state", "mtu"}.wire(), Val: &gpb.TypedValue{Value: &gpb.TypedValue_UintVal{UintVal: 9214}}},
-				{Path: Path{"state", "name"}.wire(), Val: &gpb.TypedValue{Value: &gpb.TypedValue_StringVal{StringVal: "Ethernet1"}}},
+		// One notification has leaves under a prefix, another a subtree.
+		answer = &gpb.GetResponse{Notification: []*gpb.Notification{
+			{
+				Prefix: &gpb.Path{Origin: "openconfig", Elem: parsed(t, "/interfaces/interface[name=Ethernet1/1]").Elem},
+				Update: []*gpb.Update{
+					{Path: Path{"state", "mtu"}.wire(), Val: &gpb.TypedValue{Value: &gpb.TypedValue_UintVal{UintVal: 9214}}},
+					{Path: Path{"state", "name"}.wire(), Val: &gpb.TypedValue{Value: &gpb.TypedValue_StringVal{StringVal: "Ethernet1"}}},
+				},
 			},
-		},
-		{Update: []*gpb.Update{{Path: parsed(t, "/interfaces/interface[name=Ethernet2/1]/state"), Val: jsonVal(`{"mtu":1500}`)}}},
-		{},
-	}}
-	got, err := c.GetTree(t.Context(), "openconfig", DataState, ask)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wanted := []Value{
-		{parsed(t, "/interfaces/interface[name=Ethernet1/1]/state/mtu"), []byte("9214")},
-		{parsed(t, "/interfaces/interface[name=Ethernet1/1]/state/name"), []byte(`"Ethernet1"`)},
-		{parsed(t, "/interfaces/interface[name=Ethernet2/1]/state"), []byte(`{"mtu":1500}`)},
-	}
-	if diff := cmp.Diff(wanted, got, protocmp.Transform()); diff != "" {
-		t.Error(diff)
-	}
-	if seen.Type != gpb.GetRequest_STATE || seen.Prefix.Origin != "openconfig" || seen.Encoding != gpb.Encoding_JSON_IETF || seen.Path[0].Elem[1].Key["name"] != "*" {
-		t.Errorf("request %v", seen)
-	}
+			{Update: []*gpb.Update{{Path: parsed(t, "/interfaces/interface[name=Ethernet2/1]/state"), Val: jsonVal(`{"mtu":1500}`)}}},
+			{},
+		}}
+		got, err := c.GetTree(t.Context(), "openconfig", DataState, ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wanted := []Value{
+			{parsed(t, "/interfaces/interface[name=Ethernet1/1]/state/mtu"), []byte("9214")},
+			{parsed(t, "/interfaces/interface[name=Ethernet1/1]/state/name"), []byte(`"Ethernet1"`)},
+			{parsed(t, "/interfaces/interface[name=Ethernet2/1]/state"), []byte(`{"mtu":1500}`)},
+		}
+		if diff := cmp.Diff(wanted, got, protocmp.Transform()); diff != "" {
+			t.Error(diff)
+		}
+		if seen.Type != gpb.GetRequest_STATE || seen.Prefix.Origin != "openconfig" || seen.Encoding != gpb.Encoding_JSON_IETF || seen.Path[0].Elem[1].Key["name"] != "*" {
+			t.Errorf("request %v", seen)
+		}
 
-	answer = &gpb.GetResponse{}
-	if got, err := c.GetTree(t.Context(), "", DataConfig, ask); got != nil || err != nil || seen.Type != gpb.GetRequest_CONFIG {
-		t.Errorf("empty answer: %v, %v, type %v", got, err, seen.Type)
-	}
-	answer = nil
-	_, err = c.GetTree(t.Context(), "", DataAll, ask)
-	want(t, err, ErrNotFound, d.addr)
-	seen = nil
-	if got, err := c.GetTree(t.Context(), "", DataAll); got != nil || err != nil || seen != nil {
-		t.Errorf("no paths: %v, %v, sent %v", got, err, seen)
-	}
-	_, err = c.GetTree(t.Context(), "", DataType(9), ask)
-	if want(t, err, ErrConfig, d.addr); seen != nil {
-		t.Error("a request of no type was sent")
-	}
-	_, err = c.GetTree(t.Context(), "", DataAll, "/interfaces/interface[name")
-	if want(t, err, ErrConfig, d.addr); seen != nil {
-		t.Error("a request for no path was sent")
-	}
+		answer = &gpb.GetResponse{}
+		if got, err := c.GetTree(t.Context(), "", DataConfig, ask); got != nil || err != nil || seen.Type != gpb.GetRequest_CONFIG {
+			t.Errorf("empty answer: %v, %v, type %v", got, err, seen.Type)
+		}
+		answer = nil
+		_, err = c.GetTree(t.Context(), "", DataAll, ask)
+		want(t, err, ErrNotFound, d.addr)
+		seen = nil
+		if got, err := c.GetTree(t.Context(), "", DataAll); got != nil || err != nil || seen != nil {
+			t.Errorf("no paths: %v, %v, sent %v", got, err, seen)
+		}
+		_, err = c.GetTree(t.Context(), "", DataType(9), ask)
+		if want(t, err, ErrConfig, d.addr); seen != nil {
+			t.Error("a request of no type was sent")
+		}
+		_, err = c.GetTree(t.Context(), "", DataAll, "/interfaces/interface[name")
+		if want(t, err, ErrConfig, d.addr); seen != nil {
+			t.Error("a request for no path was sent")
+		}
+	})
 }
 
 func TestGetTreeBounds(t *testing.T) {
-	d := newDevice(t, deviceOptions{})
-	var answer *gpb.GetResponse
-	d.get = func(context.Context, *gpb.GetRequest) (*gpb.GetResponse, error) { return answer, nil }
-	c := dial(t, d.config())
 	one := func(u *gpb.Update, prefix *gpb.Path) *gpb.GetResponse {
 		return &gpb.GetResponse{Notification: []*gpb.Notification{{Prefix: prefix, Update: []*gpb.Update{u}}}}
 	}
@@ -130,13 +129,16 @@ func TestGetTreeBounds(t *testing.T) {
 		{"empty value", one(&gpb.Update{Path: deep(1), Val: jsonVal("")}, nil), -1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			answer = tt.answer
-			got, err := c.GetTree(t.Context(), "", DataAll, "/a")
-			if tt.values < 0 {
-				want(t, err, ErrAnswer, d.addr)
-			} else if err != nil || len(got) != tt.values {
-				t.Errorf("%d values, %v", len(got), err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				d := newDevice(t, deviceOptions{})
+				d.get = func(context.Context, *gpb.GetRequest) (*gpb.GetResponse, error) { return tt.answer, nil }
+				got, err := dial(t, d.config()).GetTree(t.Context(), "", DataAll, "/a")
+				if tt.values < 0 {
+					want(t, err, ErrAnswer, d.addr)
+				} else if err != nil || len(got) != tt.values {
+					t.Errorf("%d values, %v", len(got), err)
+				}
+			})
 		})
 	}
 }

@@ -3,7 +3,6 @@ package openconfig
 import (
 	"context"
 	"errors"
-	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +20,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/testlab/memnet"
 )
 
 func path(t testing.TB, text string) *gpb.Path {
@@ -262,7 +262,8 @@ func (s *server) Get(_ context.Context, r *gpb.GetRequest) (*gpb.GetResponse, er
 
 func newServer(t *testing.T, answer func(string) ([]gnmi.Value, error)) (*server, *gnmi.Client) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	network := memnet.New(1)
+	l, err := network.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +272,7 @@ func newServer(t *testing.T, answer func(string) ([]gnmi.Value, error)) (*server
 	done := make(chan struct{})
 	go func() { defer close(done); _ = g.Serve(l) }()
 	t.Cleanup(func() { g.Stop(); <-done })
-	c, err := gnmi.Dial(t.Context(), gnmi.Config{Address: l.Addr().String(), TLS: gnmi.TLS{Plaintext: true}})
+	c, err := gnmi.Dial(t.Context(), gnmi.Config{Address: l.Addr().String(), TLS: gnmi.TLS{Plaintext: true}, Dial: network.Client(nil).Dial})
 	if err != nil {
 		t.Fatal(err)
 	}

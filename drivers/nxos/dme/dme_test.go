@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +20,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/testlab/memnet"
 	simnxos "github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
 )
 
@@ -135,7 +135,8 @@ func (s *server) Get(_ context.Context, r *gpb.GetRequest) (*gpb.GetResponse, er
 
 func dial(t *testing.T, answer func(string) (string, error)) *gnmi.Client {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	network := memnet.New(1)
+	l, err := network.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +145,7 @@ func dial(t *testing.T, answer func(string) (string, error)) *gnmi.Client {
 	done := make(chan struct{})
 	go func() { defer close(done); _ = g.Serve(l) }()
 	t.Cleanup(func() { g.Stop(); <-done })
-	c, err := gnmi.Dial(t.Context(), gnmi.Config{Address: l.Addr().String(), TLS: gnmi.TLS{Plaintext: true}})
+	c, err := gnmi.Dial(t.Context(), gnmi.Config{Address: l.Addr().String(), TLS: gnmi.TLS{Plaintext: true}, Dial: network.Client(nil).Dial})
 	if err != nil {
 		t.Fatal(err)
 	}
