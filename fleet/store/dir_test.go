@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/fleet/store"
@@ -34,7 +35,7 @@ func edit(t *testing.T, path string, change func([]byte) []byte) {
 func place(dir string) *storetest.Place {
 	file := func(id store.ID) string { return filepath.Join(dir, id.String()+".journal") }
 	return &storetest.Place{
-		Where: dir, Fabric: "pod1",
+		Where: dir, Fabric: "pod1", Virtual: true,
 		Lose: func(t *testing.T) {
 			t.Helper()
 			if err := os.Remove(filepath.Join(dir, "lock")); err != nil {
@@ -242,133 +243,129 @@ func TestHolderOnAnotherMachine(t *testing.T) {
 
 // A held lock is renewed. It is lost as soon as someone else, or nobody, holds it.
 func TestLeaseInAFolder(t *testing.T) {
-	dir := t.TempDir()
-	const ttl = 3 * time.Second
-	l, err := store.Machine(dir, "one", ttl).Lock(t.Context(), store.Self("run1", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := l.Guard(t.Context())
-	defer cancel()
-	lock := filepath.Join(dir, "lock")
-	touched := func() time.Time {
-		st, err := os.Stat(lock)
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		const ttl = 3 * time.Second
+		l, err := store.Machine(dir, "one", ttl).Lock(t.Context(), store.Self("run1", ""))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return st.ModTime()
-	}
-	for tick, first := time.NewTicker(ttl/20), touched(); !touched().After(first); <-tick.C {
-		if ctx.Err() != nil {
-			t.Fatal(context.Cause(ctx))
+		ctx, cancel := l.Guard(t.Context())
+		defer cancel()
+		lock := filepath.Join(dir, "lock")
+		old := time.Unix(1, 0)
+		for range 20 {
+			if err := os.Chtimes(lock, old, old); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(ttl / 5)
+			if st, err := os.Stat(lock); err != nil || !st.ModTime().After(old) || ctx.Err() != nil {
+				t.Fatalf("not renewed: %v, %v", err, context.Cause(ctx))
+			}
 		}
-	}
-	if err := os.Rename(lock, lock+".away"); err != nil {
-		t.Fatal(err)
-	}
-	<-ctx.Done()
-	if err := context.Cause(ctx); !errors.Is(err, store.ErrLost) {
-		t.Error(err)
-	}
-	if err := l.Release(); err != nil {
-		t.Error(err)
-	}
+		if err := os.Rename(lock, lock+".away"); err != nil {
+			t.Fatal(err)
+		}
+		lost := time.Now()
+		<-ctx.Done()
+		if err := context.Cause(ctx); !errors.Is(err, store.ErrLost) || time.Since(lost) > ttl/5 {
+			t.Errorf("after %s: %v", time.Since(lost), err)
+		}
+		if err := l.Release(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // A lock that cannot be renewed is lost before another run may take it.
 func TestLeaseThatCannotBeRenewed(t *testing.T) {
-	dir := t.TempDir()
-	l, err := store.Machine(dir, "one", time.Second).Lock(t.Context(), store.Self("run1", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := l.Guard(t.Context())
-	defer cancel()
-	// A folder in place of the lock file exists but cannot be read.
-	lock := filepath.Join(dir, "lock")
-	if err := errors.Join(os.Rename(lock, lock+".away"), os.Mkdir(lock, 0o700)); err != nil {
-		t.Fatal(err)
-	}
-	<-ctx.Done()
-	if err := context.Cause(ctx); !errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), "not renewed within") {
-		t.Error(err)
-	}
-	if err := l.Release(); err == nil {
-		t.Error("a lock that cannot be read is given back")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		l, err := store.Machine(dir, "one", store.TTL).Lock(t.Context(), store.Self("run1", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := l.Guard(t.Context())
+		defer cancel()
+		// A folder in place of the lock file exists but cannot be read.
+		lock := filepath.Join(dir, "lock")
+		if err := errors.Join(os.Rename(lock, lock+".away"), os.Mkdir(lock, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		taken := time.Now()
+		<-ctx.Done()
+		if err := context.Cause(ctx); !errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), "not renewed within") || time.Since(taken) >= store.TTL {
+			t.Errorf("after %s: %v", time.Since(taken), err)
+		}
+		if err := l.Release(); err == nil {
+			t.Error("a lock that cannot be read is given back")
+		}
+	})
 }
 
 // A process that waits for a lock while the lock is broken waits on a removed file, and
 // must then take the lock of the new file.
 func TestLockThatIsBrokenMeanwhile(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "lock")
-	f, err := os.Create(path)
-	if err == nil {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	waits := make(chan error, 1)
-	go func() {
-		l, err := store.Dir(dir).Lock(t.Context(), store.Self("run2", ""))
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "lock")
+		f, err := os.Create(path)
 		if err == nil {
-			_, err = l.Create(t.Context(), "run2") // needs the lock on the current file
+			err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
 		}
-		if err == nil {
-			err = l.Release()
+		if err != nil {
+			t.Fatal(err)
 		}
-		waits <- err
-	}()
-	tick := time.NewTicker(time.Millisecond)
-	for opened := 0; opened < 2; <-tick.C {
-		opened = 0
-		fds, err := filepath.Glob("/proc/self/fd/*")
-		if err != nil || len(fds) == 0 {
-			t.Skip("no /proc/self/fd: nothing shows that the other waits")
-		}
-		for _, fd := range fds {
-			if to, err := os.Readlink(fd); err == nil && to == path {
-				opened++
+		waits := make(chan error, 1)
+		go func() {
+			l, err := store.Dir(dir).Lock(t.Context(), store.Self("run2", ""))
+			if err == nil {
+				_, err = l.Create(t.Context(), "run2") // needs the lock on the current file
 			}
-		}
+			if err == nil {
+				err = l.Release()
+			}
+			waits <- err
+		}()
+		synctest.Wait() // until the other waits for the lock
 		if len(waits) > 0 {
 			t.Fatal(<-waits)
 		}
-	}
-	if err := errors.Join(os.Remove(path), f.Close(), <-waits); err != nil {
-		t.Error(err)
-	}
+		if err := errors.Join(os.Remove(path), f.Close(), <-waits); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // Earlier versions wrote plain text, not JSON, to the lock file.
 func TestLockOfAnEarlierVersion(t *testing.T) {
-	dir := t.TempDir()
-	f, err := os.Create(filepath.Join(dir, "lock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprintln(f, "run run1, process 1 on host1, since 2026-01-02T03:04:05Z")
-	s := store.Dir(dir)
-	if o, err := s.Holder(t.Context()); err != nil || o != nil {
-		t.Errorf("its process is gone: %v, %v", o, err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
-	if o, err := s.Holder(t.Context()); err != nil || o == nil || o.Run != "run1" {
-		t.Errorf("its process holds it: %v, %v", o, err)
-	}
-	if _, err := s.Lock(t.Context(), store.Self("run2", "")); !errors.Is(err, store.ErrHeld) || !strings.Contains(err.Error(), "run run1") {
-		t.Error(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if o, err := store.Dir(filepath.Join(dir, "none")).Holder(t.Context()); err != nil || o != nil {
-		t.Errorf("no folder: %v, %v", o, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		f, err := os.Create(filepath.Join(dir, "lock"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(f, "run run1, process 1 on host1, since 2026-01-02T03:04:05Z")
+		s := store.Dir(dir)
+		if o, err := s.Holder(t.Context()); err != nil || o != nil {
+			t.Errorf("its process is gone: %v, %v", o, err)
+		}
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+			t.Fatal(err)
+		}
+		if o, err := s.Holder(t.Context()); err != nil || o == nil || o.Run != "run1" {
+			t.Errorf("its process holds it: %v, %v", o, err)
+		}
+		if _, err := s.Lock(t.Context(), store.Self("run2", "")); !errors.Is(err, store.ErrHeld) || !strings.Contains(err.Error(), "run run1") {
+			t.Error(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if o, err := store.Dir(filepath.Join(dir, "none")).Holder(t.Context()); err != nil || o != nil {
+			t.Errorf("no folder: %v, %v", o, err)
+		}
+	})
 }
 
 // A journal that is emptied, removed, extended, replaced or edited during its run accepts

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/fleet/store"
@@ -32,6 +33,18 @@ type Place struct {
 	// Freeze keeps the place from answering until thaw is called. It is nil if the place
 	// cannot be frozen.
 	Freeze func(t *testing.T) (thaw func())
+	// Virtual runs the tests that need no other process in virtual time: the store waits for
+	// nothing outside this process.
+	Virtual bool
+}
+
+// run runs a test of the suite on the place.
+func (p *Place) run(t *testing.T, open Open, test func(*bench)) {
+	if !p.Virtual {
+		test(&bench{t, open, p})
+		return
+	}
+	synctest.Test(t, func(t *testing.T) { test(&bench{t, open, p}) })
 }
 
 // Open opens a store.
@@ -46,28 +59,32 @@ const patience = 90 * time.Second
 func Run(t *testing.T, open Open, fresh func(t *testing.T) *Place, full func(t *testing.T) (_ *Place, room func())) {
 	for name, test := range map[string]func(*bench){
 		"one works and the other says who": oneWorks,
-		"one of many wins":                 oneWins,
 		"a crash frees the lock":           crash,
-		"a lost lease":                     lostLease,
-		"a forced break":                   forcedBreak,
-		"checkouts":                        checkouts,
-		"order without clocks":             order,
-		"records":                          recordsOfAllSizes,
-		"invalid records are rejected":     notRecords,
-		"a damaged journal":                damaged,
-		"writers at once":                  writers,
-		"ten thousand journals":            many,
-		"a journal that someone changes":   changed,
-		"hostile names":                    hostile,
-		"deadlines":                        deadlines,
-		"a place that does not answer":     frozen,
-		"closed twice":                     closedTwice,
 	} {
 		t.Run(name, func(t *testing.T) { test(&bench{t, open, fresh(t)}) })
 	}
+	for name, test := range map[string]func(*bench){
+		"one of many wins":               oneWins,
+		"a lost lease":                   lostLease,
+		"a forced break":                 forcedBreak,
+		"checkouts":                      checkouts,
+		"order without clocks":           order,
+		"records":                        recordsOfAllSizes,
+		"invalid records are rejected":   notRecords,
+		"a damaged journal":              damaged,
+		"writers at once":                writers,
+		"ten thousand journals":          many,
+		"a journal that someone changes": changed,
+		"hostile names":                  hostile,
+		"deadlines":                      deadlines,
+		"a place that does not answer":   frozen,
+		"closed twice":                   closedTwice,
+	} {
+		t.Run(name, func(t *testing.T) { fresh(t).run(t, open, test) })
+	}
 	t.Run("no room", func(t *testing.T) {
 		p, room := full(t)
-		noRoom(&bench{t, open, p}, room)
+		p.run(t, open, func(b *bench) { noRoom(b, room) })
 	})
 }
 
