@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -478,22 +479,24 @@ func TestRepairFails(t *testing.T) {
 
 // A run over SSH waits for the Keeper, which holds the mark while it writes.
 func TestRunWaitsForTheKeeper(t *testing.T) {
-	r := newRig(t, Config{Policy: Repair, Allow: qos.ImpactLoss})
-	held, err := r.Machine().Hold(t.Context(), mark.New(mark.Agent))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond) // longer than the wait for the mark of a run
-	defer cancel()
-	if got, err := r.Machine().Hold(ctx, mark.New("r7")); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%+v, %v", got, err)
-	}
-	held.End()
-	got, err := r.Machine().Hold(t.Context(), mark.New("r7"))
-	if err != nil || got.End == nil {
-		t.Fatalf("%+v, %v", got, err)
-	}
-	got.End()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Config{Policy: Repair, Allow: qos.ImpactLoss})
+		held, err := r.Machine().Hold(t.Context(), mark.New(mark.Agent))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond) // longer than the wait for the mark of a run
+		defer cancel()
+		if got, err := r.Machine().Hold(ctx, mark.New("r7")); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%+v, %v", got, err)
+		}
+		held.End()
+		got, err := r.Machine().Hold(t.Context(), mark.New("r7"))
+		if err != nil || got.End == nil {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		got.End()
+	})
 }
 
 // If the wanted state cannot be read, the Keeper does not start; later, it keeps the previous

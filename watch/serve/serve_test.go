@@ -11,12 +11,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/examples"
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
+	"github.com/roce-fabric/roce-fabric/testlab/memnet"
 	"github.com/roce-fabric/roce-fabric/watch"
 )
 
@@ -54,102 +56,106 @@ func get(h http.Handler, method, path string) *httptest.ResponseRecorder {
 }
 
 func TestHealth(t *testing.T) {
-	in, read, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	w := watcher(t, in, read, over)
-	written := 0
-	h := Handler(Source{Watcher: w, Metrics: http.NotFoundHandler(), Report: func(out io.Writer, r *watch.Round, form string) error {
-		written++
-		_, err := fmt.Fprintf(out, "%s of round %d", form, r.N)
-		return err
-	}})
-	want := func(path string, status int, body string) {
-		t.Helper()
-		rec := get(h, "GET", path)
-		if rec.Code != status || !strings.Contains(rec.Body.String(), body) {
-			t.Errorf("%s: %d %q, want %d %q", path, rec.Code, rec.Body, status, body)
+	synctest.Test(t, func(t *testing.T) {
+		in, read, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		w := watcher(t, in, read, over)
+		written := 0
+		h := Handler(Source{Watcher: w, Metrics: http.NotFoundHandler(), Report: func(out io.Writer, r *watch.Round, form string) error {
+			written++
+			_, err := fmt.Fprintf(out, "%s of round %d", form, r.N)
+			return err
+		}})
+		want := func(path string, status int, body string) {
+			t.Helper()
+			rec := get(h, "GET", path)
+			if rec.Code != status || !strings.Contains(rec.Body.String(), body) {
+				t.Errorf("%s: %d %q, want %d %q", path, rec.Code, rec.Body, status, body)
+			}
 		}
-	}
-	want("/healthz", 503, "the watch is stuck")
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		if err := w.Run(ctx); err != nil {
-			t.Error(err)
+		want("/healthz", 503, "the watch is stuck")
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if err := w.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		defer func() { cancel(); wg.Wait(); want("/healthz", 503, "") }()
+		<-in
+		want("/healthz", 200, "ok")
+		want("/readyz", 503, "first round")
+		want("/report.html", 503, "first round")
+		want("/history.json", 200, "[]")
+		close(read)
+		<-over
+		want("/readyz", 200, "ok")
+		want("/report.html", 200, "html of round 1")
+		want("/report.json", 200, "json of round 1")
+		want("/report.html", 200, "html of round 1")
+		if written != 2 {
+			t.Errorf("the reports of a round were written %d times", written)
+		}
+		var history []watch.Record
+		if err := json.Unmarshal(get(h, "GET", "/history.json").Body.Bytes(), &history); err != nil || len(history) != 1 || history[0].Verdict != watch.OK {
+			t.Errorf("the history is %v, %v", history, err)
+		}
+		want("/", 200, "/metrics")
+		want("/etc/passwd", 404, "")
+		if rec := get(h, "POST", "/report.json"); rec.Code != 405 {
+			t.Errorf("POST: %d", rec.Code)
+		}
+		if rec := get(h, "HEAD", "/readyz"); rec.Code != 200 {
+			t.Errorf("HEAD: %d", rec.Code)
+		}
+		if got := get(h, "GET", "/report.json").Header(); got.Get("X-Content-Type-Options") != "nosniff" || got.Get("Content-Type") != "application/json" {
+			t.Errorf("headers: %v", got)
 		}
 	})
-	defer func() { cancel(); wg.Wait(); want("/healthz", 503, "") }()
-	<-in
-	want("/healthz", 200, "ok")
-	want("/readyz", 503, "first round")
-	want("/report.html", 503, "first round")
-	want("/history.json", 200, "[]")
-	close(read)
-	<-over
-	want("/readyz", 200, "ok")
-	want("/report.html", 200, "html of round 1")
-	want("/report.json", 200, "json of round 1")
-	want("/report.html", 200, "html of round 1")
-	if written != 2 {
-		t.Errorf("the reports of a round were written %d times", written)
-	}
-	var history []watch.Record
-	if err := json.Unmarshal(get(h, "GET", "/history.json").Body.Bytes(), &history); err != nil || len(history) != 1 || history[0].Verdict != watch.OK {
-		t.Errorf("the history is %v, %v", history, err)
-	}
-	want("/", 200, "/metrics")
-	want("/etc/passwd", 404, "")
-	if rec := get(h, "POST", "/report.json"); rec.Code != 405 {
-		t.Errorf("POST: %d", rec.Code)
-	}
-	if rec := get(h, "HEAD", "/readyz"); rec.Code != 200 {
-		t.Errorf("HEAD: %d", rec.Code)
-	}
-	if got := get(h, "GET", "/report.json").Header(); got.Get("X-Content-Type-Options") != "nosniff" || got.Get("Content-Type") != "application/json" {
-		t.Errorf("headers: %v", got)
-	}
 }
 
 // Requests above the limits, in total and per client, are rejected and not queued; health
 // requests are always answered.
 func TestRequestsAreBounded(t *testing.T) {
-	in, out := make(chan struct{}), make(chan struct{})
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /slow", func(http.ResponseWriter, *http.Request) { in <- struct{}{}; <-out })
-	well := func() bool { return true }
-	Probes(mux, well, "", well, "")
-	h := Bounded(mux)
-	ask := func(client int, path string) int {
-		rec, r := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
-		r.RemoteAddr = fmt.Sprintf("192.0.2.%d:4711", client)
-		h.ServeHTTP(rec, r)
-		return rec.Code
-	}
-	var wg sync.WaitGroup
-	for n := range maxRequests {
-		wg.Go(func() { ask(n/maxClientRequests, "/slow") })
-		<-in
-		if n+1 == maxClientRequests {
-			if code := ask(0, "/slow"); code != 503 {
-				t.Errorf("one more of a client: %d", code)
+	synctest.Test(t, func(t *testing.T) {
+		in, out := make(chan struct{}), make(chan struct{})
+		mux := http.NewServeMux()
+		mux.HandleFunc("GET /slow", func(http.ResponseWriter, *http.Request) { in <- struct{}{}; <-out })
+		well := func() bool { return true }
+		Probes(mux, well, "", well, "")
+		h := Bounded(mux)
+		ask := func(client int, path string) int {
+			rec, r := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
+			r.RemoteAddr = fmt.Sprintf("192.0.2.%d:4711", client)
+			h.ServeHTTP(rec, r)
+			return rec.Code
+		}
+		var wg sync.WaitGroup
+		for n := range maxRequests {
+			wg.Go(func() { ask(n/maxClientRequests, "/slow") })
+			<-in
+			if n+1 == maxClientRequests {
+				if code := ask(0, "/slow"); code != 503 {
+					t.Errorf("one more of a client: %d", code)
+				}
 			}
 		}
-	}
-	if code := ask(9, "/slow"); code != 503 {
-		t.Errorf("one more: %d", code)
-	}
-	for _, path := range []string{"/healthz", "/readyz"} {
-		if code := ask(0, path); code != 200 {
-			t.Errorf("%s: %d", path, code)
+		if code := ask(9, "/slow"); code != 503 {
+			t.Errorf("one more: %d", code)
 		}
-	}
-	close(out)
-	wg.Wait()
+		for _, path := range []string{"/healthz", "/readyz"} {
+			if code := ask(0, path); code != 200 {
+				t.Errorf("%s: %d", path, code)
+			}
+		}
+		close(out)
+		wg.Wait()
+	})
 }
 
 // serving runs a server until the test ends and returns its address.
-func serving(t *testing.T, h http.Handler) (addr string) {
+func serving(t *testing.T, network *memnet.Network, h http.Handler) (addr string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := network.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,27 +175,31 @@ func serving(t *testing.T, h http.Handler) (addr string) {
 // others from being answered.
 func TestIdleConnectionsStarveNobody(t *testing.T) {
 	for name, sent := range map[string]string{"silent": "", "unfinished request": "GET /report.html HTTP/1.1\r\nHost: a\r\nX-Slow: "} {
-		mux := http.NewServeMux()
-		well := func() bool { return true }
-		Probes(mux, well, "", well, "")
-		addr := serving(t, Bounded(mux))
-		for range 300 {
-			c, err := net.Dial("tcp", addr)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			_, _ = io.WriteString(c, sent) // the server may have closed the connection
-		}
-		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 3 * time.Second}
-		resp, err := client.Get("http://" + addr + "/healthz")
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if _ = resp.Body.Close(); resp.StatusCode != 200 {
-			t.Errorf("%s: %d", name, resp.StatusCode)
-		}
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				mux := http.NewServeMux()
+				well := func() bool { return true }
+				Probes(mux, well, "", well, "")
+				network := memnet.New(1)
+				addr := serving(t, network, Bounded(mux))
+				for range 300 {
+					c, err := network.Client(nil).Dial(t.Context(), "tcp", addr)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer c.Close()
+					_, _ = io.WriteString(c, sent) // the server may have closed the connection
+				}
+				client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: network.Client(nil).Dial}, Timeout: 3 * time.Second}
+				resp, err := client.Get("http://" + addr + "/healthz")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _ = resp.Body.Close(); resp.StatusCode != 200 {
+					t.Errorf("status %d", resp.StatusCode)
+				}
+			})
+		})
 	}
 }
 
@@ -233,45 +243,61 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// The server finishes a response in progress and then stops.
+// The server finishes a response in progress and then stops. It does not wait for long.
 func TestStop(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for name, ends := range map[string]bool{"response that ends": true, "response without end": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				network := memnet.New(1)
+				l, err := network.Listen("127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				in, out := make(chan struct{}), make(chan struct{})
+				ended := make(chan error)
+				go func() {
+					ended <- Run(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+						close(in)
+						<-out
+						_, _ = io.WriteString(w, "whole")
+					}))
+				}()
+				pool := &http.Transport{DialContext: network.Client(nil).Dial}
+				defer pool.CloseIdleConnections()
+				got := make(chan string, 1)
+				go func() {
+					resp, err := (&http.Client{Transport: pool}).Get("http://" + l.Addr().String())
+					if err != nil {
+						got <- err.Error()
+						return
+					}
+					b, _ := io.ReadAll(resp.Body)
+					_ = resp.Body.Close()
+					got <- string(b)
+				}()
+				<-in
+				begun := time.Now()
+				cancel()
+				if ends {
+					close(out)
+				} else {
+					defer close(out)
+				}
+				if err := <-ended; (err == nil) != ends {
+					t.Error(err)
+				}
+				if s := <-got; (s == "whole") != ends {
+					t.Errorf("the answer is %q", s)
+				}
+				if took := time.Since(begun); ends && took > time.Second || took > stopTime+time.Second {
+					t.Errorf("it took %s", took)
+				}
+				if c, err := network.Client(nil).Dial(t.Context(), "tcp", l.Addr().String()); err == nil {
+					_ = c.Close()
+					t.Error("someone still answers")
+				}
+			})
+		})
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	in, out := make(chan struct{}), make(chan struct{})
-	ended := make(chan error)
-	go func() {
-		ended <- Run(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			close(in)
-			<-out
-			_, _ = io.WriteString(w, "whole")
-		}))
-	}()
-	got := make(chan string)
-	go func() {
-		resp, err := http.Get("http://" + l.Addr().String())
-		if err != nil {
-			got <- err.Error()
-			return
-		}
-		b, _ := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		got <- string(b)
-	}()
-	<-in
-	cancel()
-	close(out)
-	if s := <-got; s != "whole" {
-		t.Errorf("the answer is %q", s)
-	}
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	if c, err := net.Dial("tcp", l.Addr().String()); err == nil {
-		_ = c.Close()
-		t.Error("someone still answers")
-	}
-	http.DefaultClient.CloseIdleConnections()
 }

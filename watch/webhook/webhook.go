@@ -22,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/netx"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
@@ -108,6 +109,7 @@ type Config struct {
 	// dropped. It runs on the goroutine of [Sender.Run]; it may be nil.
 	Done  func(error)
 	Clock watch.Clock // nil means [watch.System]
+	Dial  netx.Dialer // connects to the server; nil uses the machine's network
 }
 
 // Sender delivers messages, one at a time.
@@ -141,6 +143,9 @@ func New(cfg Config) (*Sender, error) {
 	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxResponseHeaderBytes = maxAnswer
+	if cfg.Dial != nil {
+		t.DialContext = cfg.Dial
+	}
 	return &Sender{cfg: cfg, host: u.Host, wake: make(chan struct{}, 1), client: &http.Client{
 		Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil

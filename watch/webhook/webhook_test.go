@@ -11,9 +11,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
+	"github.com/roce-fabric/roce-fabric/testlab/memnet"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/watch"
 	"github.com/roce-fabric/roce-fabric/watch/webhook"
@@ -21,33 +23,28 @@ import (
 
 func TestMain(m *testing.M) { sharedtest.VerifyMain(m) }
 
-// impatient is a clock whose timers fire at once; it records their durations.
-type impatient struct {
-	mu    sync.Mutex
-	waits []time.Duration
-}
-
-func (*impatient) Now() time.Time { return time.Unix(1_800_000_000, 0) }
-
-func (c *impatient) Timer(d time.Duration) (<-chan time.Time, func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.waits = append(c.waits, d)
-	ch := make(chan time.Time, 1)
-	ch <- c.Now()
-	return ch, func() {}
-}
-
 func round(v, previous watch.Verdict, fs ...checks.Finding) *watch.Round {
 	return &watch.Round{N: 7, Fabric: "pod1", End: time.Unix(1_800_000_000, 5).UTC(), Verdict: v, Previous: previous, Findings: fs, Devices: 3, Read: 3}
 }
 
-// serve starts an HTTP server with the given handler and returns its URL.
-func serve(t *testing.T, h http.HandlerFunc) string {
+// serve starts an HTTP server on a network and returns its URL.
+func serve(t *testing.T, network *memnet.Network, h http.HandlerFunc) string {
 	t.Helper()
-	s := httptest.NewServer(h)
+	l, err := network.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: h}}
+	s.Start()
 	t.Cleanup(s.Close)
 	return s.URL
+}
+
+// server starts an HTTP server and returns the configuration that sends to it.
+func server(t *testing.T, h http.HandlerFunc) webhook.Config {
+	t.Helper()
+	network := memnet.New(1)
+	return webhook.Config{URL: serve(t, network, h), Dial: network.Client(nil).Dial}
 }
 
 // deliver sends one message and returns the result of its delivery.
@@ -66,99 +63,121 @@ func deliver(t *testing.T, cfg webhook.Config, m webhook.Message) error {
 }
 
 func TestMessage(t *testing.T) {
-	var got webhook.Message
-	var head http.Header
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		head = r.Header
-		if err := json.NewDecoder(r.Body).Decode(&got); err != nil || r.Method != http.MethodPost {
-			t.Errorf("%s: %v", r.Method, err)
+	synctest.Test(t, func(t *testing.T) {
+		var got webhook.Message
+		var head http.Header
+		cfg := server(t, func(w http.ResponseWriter, r *http.Request) {
+			head = r.Header
+			if err := json.NewDecoder(r.Body).Decode(&got); err != nil || r.Method != http.MethodPost {
+				t.Errorf("%s: %v", r.Method, err)
+			}
+		})
+		cfg.Token, cfg.Agent = "s3cret", "roce-fabric/v1"
+		var fs []checks.Finding
+		for i := range 25 {
+			fs = append(fs, checks.Finding{ID: "PFC-01", Severity: checks.Error, Device: "leaf1", Ports: []string{"Ethernet0"}, What: fmt.Sprintf("cause %d", i)})
+		}
+		fs = append(fs, checks.Finding{ID: "READ", Severity: checks.Error, Device: "leaf2", What: "unreachable"},
+			checks.Finding{ID: "WD-02", Severity: checks.Warning, Device: "leaf1", What: "accepted", Suppressed: &checks.Suppressed{}})
+		if err := deliver(t, cfg, webhook.Of(round(watch.Errors, watch.OK, fs...))); err != nil {
+			t.Fatal(err)
+		}
+		if head.Get("Authorization") != "Bearer s3cret" || head.Get("Content-Type") != "application/json" || head.Get("User-Agent") != "roce-fabric/v1" {
+			t.Errorf("the request has %v", head)
+		}
+		if got.Text != "roce-fabric: pod1: ok -> errors (26 errors, 0 warnings, 1 device not read)" || got.Format != 1 || got.Round != 7 || got.Unread != 1 || got.Counts.Suppressed != 1 {
+			t.Errorf("the message is %+v", got)
+		}
+		if len(got.Causes) != 20 || got.More != 6 || got.Causes[0].Places[0] != "leaf1 Ethernet0" {
+			t.Errorf("%d causes and %d more, the first %+v", len(got.Causes), got.More, got.Causes[0])
 		}
 	})
-	var fs []checks.Finding
-	for i := range 25 {
-		fs = append(fs, checks.Finding{ID: "PFC-01", Severity: checks.Error, Device: "leaf1", Ports: []string{"Ethernet0"}, What: fmt.Sprintf("cause %d", i)})
-	}
-	fs = append(fs, checks.Finding{ID: "READ", Severity: checks.Error, Device: "leaf2", What: "unreachable"},
-		checks.Finding{ID: "WD-02", Severity: checks.Warning, Device: "leaf1", What: "accepted", Suppressed: &checks.Suppressed{}})
-	if err := deliver(t, webhook.Config{URL: url, Token: "s3cret", Agent: "roce-fabric/v1"}, webhook.Of(round(watch.Errors, watch.OK, fs...))); err != nil {
-		t.Fatal(err)
-	}
-	if head.Get("Authorization") != "Bearer s3cret" || head.Get("Content-Type") != "application/json" || head.Get("User-Agent") != "roce-fabric/v1" {
-		t.Errorf("the request has %v", head)
-	}
-	if got.Text != "roce-fabric: pod1: ok -> errors (26 errors, 0 warnings, 1 device not read)" || got.Format != 1 || got.Round != 7 || got.Unread != 1 || got.Counts.Suppressed != 1 {
-		t.Errorf("the message is %+v", got)
-	}
-	if len(got.Causes) != 20 || got.More != 6 || got.Causes[0].Places[0] != "leaf1 Ethernet0" {
-		t.Errorf("%d causes and %d more, the first %+v", len(got.Causes), got.More, got.Causes[0])
-	}
 }
 
-// A failing server is retried a few times, with increasing waits.
+// A failing server is retried a few times, with increasing waits. A server that does not answer is
+// given ten seconds each time.
 func TestTriesAgain(t *testing.T) {
 	for _, c := range []struct {
-		statuses []int
+		statuses []int // 0 never answers
 		tries    int
+		took     time.Duration
 		says     string // expected error text; "" if delivered
 	}{
-		{[]int{503, 429, 204}, 3, ""},
-		{[]int{500, 500, 500, 500, 500, 200}, 5, "500 Internal Server Error"},
-		{[]int{403, 200}, 1, "403 Forbidden"},
+		{[]int{503, 429, 204}, 3, 3 * time.Second, ""},
+		{[]int{500, 500, 500, 500, 500, 200}, 5, 15 * time.Second, "500 Internal Server Error"},
+		{[]int{403, 200}, 1, 0, "403 Forbidden"},
+		{[]int{0, 0, 0, 0, 0, 200}, 5, 65 * time.Second, "deadline exceeded"},
+		{[]int{0, 200}, 2, 11 * time.Second, ""},
 	} {
-		n := 0
-		url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(c.statuses[n])
-			n++
+		t.Run(fmt.Sprint(c.statuses), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := 0
+				cfg := server(t, func(w http.ResponseWriter, r *http.Request) {
+					status := c.statuses[n]
+					n++
+					if status != 0 {
+						w.WriteHeader(status)
+						return
+					}
+					_, _ = io.Copy(io.Discard, r.Body) // the server notices a closed connection only after reading the body
+					<-r.Context().Done()
+				})
+				begun := time.Now()
+				err := deliver(t, cfg, webhook.Of(round(watch.OK, "")))
+				if n != c.tries || (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+					t.Errorf("%d tries, %v", n, err)
+				}
+				if took := time.Since(begun).Truncate(time.Second); took != c.took {
+					t.Errorf("it took %s", took)
+				}
+			})
 		})
-		clock := &impatient{}
-		err := deliver(t, webhook.Config{URL: url, Clock: clock}, webhook.Of(round(watch.OK, "")))
-		if n != c.tries || (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%v: %d tries, %v", c.statuses, n, err)
-		}
-		for i, d := range clock.waits {
-			if d != time.Second<<i {
-				t.Errorf("%v: waits %v", c.statuses, clock.waits)
-			}
-		}
 	}
 }
 
 // Redirects are not followed, so the token reaches only the configured server.
 func TestNoRedirect(t *testing.T) {
-	other := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("the other server got %v", r.Header) })
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, other, http.StatusTemporaryRedirect)
+	synctest.Test(t, func(t *testing.T) {
+		network := memnet.New(1)
+		other := serve(t, network, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("the other server got %v", r.Header) })
+		url := serve(t, network, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other, http.StatusTemporaryRedirect)
+		})
+		if err := deliver(t, webhook.Config{URL: url, Token: "s3cret", Dial: network.Client(nil).Dial}, webhook.Of(round(watch.OK, ""))); err == nil || !strings.Contains(err.Error(), "redirects") {
+			t.Errorf("a redirect gives %v", err)
+		}
 	})
-	if err := deliver(t, webhook.Config{URL: url, Token: "s3cret"}, webhook.Of(round(watch.OK, ""))); err == nil || !strings.Contains(err.Error(), "redirects") {
-		t.Errorf("a redirect gives %v", err)
-	}
 }
 
 // An endless response is not read to its end.
 func TestAnswerIsBounded(t *testing.T) {
-	done := make(chan struct{})
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		defer close(done)
-		for r.Context().Err() == nil {
-			if _, err := w.Write(make([]byte, 4096)); err != nil {
-				return
+	synctest.Test(t, func(t *testing.T) {
+		done := make(chan struct{})
+		cfg := server(t, func(w http.ResponseWriter, r *http.Request) {
+			defer close(done)
+			for r.Context().Err() == nil {
+				if _, err := w.Write(make([]byte, 4096)); err != nil {
+					return
+				}
+				time.Sleep(time.Millisecond) // the network accepts any amount at once
 			}
+		})
+		if err := deliver(t, cfg, webhook.Of(round(watch.OK, ""))); err != nil {
+			t.Error(err)
 		}
+		<-done
 	})
-	if err := deliver(t, webhook.Config{URL: url}, webhook.Of(round(watch.OK, ""))); err != nil {
-		t.Error(err)
-	}
-	<-done
 }
 
 // The URL may be a secret, so errors name only its host.
 func TestSecretAddress(t *testing.T) {
-	s := httptest.NewServer(http.NotFoundHandler())
-	s.Close() // the port is closed now
-	err := deliver(t, webhook.Config{URL: s.URL + "/services/T0/s3cret", Clock: &impatient{}}, webhook.Of(round(watch.OK, "")))
-	if err == nil || strings.Contains(err.Error(), "s3cret") {
-		t.Errorf("the error is %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		nobody := webhook.Config{URL: "http://127.0.0.1:1/services/T0/s3cret", Dial: memnet.New(1).Client(nil).Dial}
+		err := deliver(t, nobody, webhook.Of(round(watch.OK, "")))
+		if err == nil || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("the error is %v", err)
+		}
+	})
 }
 
 func TestAddress(t *testing.T) {
@@ -179,16 +198,20 @@ func TestAddress(t *testing.T) {
 
 // Messages that arrive while another one is being sent are merged.
 func TestLatestMessageIsSent(t *testing.T) {
-	if got := told(t, watch.Warnings, watch.Unreadable, watch.Errors); got != ">ok ok>errors" {
-		t.Errorf("told was %q", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		if got := told(t, watch.Warnings, watch.Unreadable, watch.Errors); got != ">ok ok>errors" {
+			t.Errorf("told was %q", got)
+		}
+	})
 }
 
 // A verdict that came and went during a delivery is not sent.
 func TestNoMessageWithoutAChange(t *testing.T) {
-	if got := told(t, watch.Warnings, watch.OK); got != ">ok" {
-		t.Errorf("told was %q", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		if got := told(t, watch.Warnings, watch.OK); got != ">ok" {
+			t.Errorf("told was %q", got)
+		}
+	})
 }
 
 // told returns the messages that a server receives for the first verdict, ok, and for the
@@ -198,7 +221,7 @@ func told(t *testing.T, later ...watch.Verdict) string {
 	arrived, release := make(chan struct{}, 9), make(chan struct{})
 	var mu sync.Mutex
 	var texts []string
-	url := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+	cfg := server(t, func(_ http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		var m webhook.Message
 		_ = json.Unmarshal(b, &m)
@@ -208,7 +231,7 @@ func told(t *testing.T, later ...watch.Verdict) string {
 		arrived <- struct{}{}
 		<-release
 	})
-	s, err := webhook.New(webhook.Config{URL: url})
+	s, err := webhook.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,25 +252,28 @@ func told(t *testing.T, later ...watch.Verdict) string {
 
 // Ctrl-C does not wait for a server that does not respond.
 func TestStop(t *testing.T) {
-	arrived := make(chan struct{})
-	ctx, cancel := context.WithCancel(t.Context())
-	url := serve(t, func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // the server notices a closed connection only after reading the body
-		close(arrived)
-		<-r.Context().Done()
+	synctest.Test(t, func(t *testing.T) {
+		arrived := make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		cfg := server(t, func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // the server notices a closed connection only after reading the body
+			close(arrived)
+			<-r.Context().Done()
+		})
+		var result error
+		cfg.Done = func(err error) { result = err }
+		s, err := webhook.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Send(webhook.Of(round(watch.OK, "")))
+		var wg sync.WaitGroup
+		wg.Go(func() { s.Run(ctx) })
+		<-arrived
+		cancel()
+		wg.Wait()
+		if !errors.Is(result, context.Canceled) {
+			t.Errorf("the message ended with %v", result)
+		}
 	})
-	var result error
-	s, err := webhook.New(webhook.Config{URL: url, Done: func(err error) { result = err }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Send(webhook.Of(round(watch.OK, "")))
-	var wg sync.WaitGroup
-	wg.Go(func() { s.Run(ctx) })
-	<-arrived
-	cancel()
-	wg.Wait()
-	if !errors.Is(result, context.Canceled) {
-		t.Errorf("the message ended with %v", result)
-	}
 }
