@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
@@ -223,25 +224,27 @@ func (n narrow) Revert(ctx context.Context, u local.Undo) error {
 
 // A host without a free session for the mark is written without a mark.
 func TestOneSessionAtATime(t *testing.T) {
-	k, c := machine(t)
-	c.Connect = func(context.Context) (host.Conn, error) { return narrow{agent.Local(k.Machine()), new(bool)}, nil }
-	d := host.New(c)
-	snap, err := d.Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := d.Plan(drivers.Facts{}, snap, c.Desired, drivers.Policy{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	note := ""
-	tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "r1", Note: func(s string) { note = s }})
-	if tok == nil || err != nil || !strings.Contains(note, "one SSH session at a time") {
-		t.Errorf("token %v, note %q, error %v", tok, note, err)
-	}
-	if err := d.Revert(t.Context(), tok); err != nil {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		k, c := machine(t)
+		c.Connect = func(context.Context) (host.Conn, error) { return narrow{agent.Local(k.Machine()), new(bool)}, nil }
+		d := host.New(c)
+		snap, err := d.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		st, err := d.Plan(drivers.Facts{}, snap, c.Desired, drivers.Policy{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		note := ""
+		tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "r1", Note: func(s string) { note = s }})
+		if tok == nil || err != nil || !strings.Contains(note, "one SSH session at a time") {
+			t.Errorf("token %v, note %q, error %v", tok, note, err)
+		}
+		if err := d.Revert(t.Context(), tok); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // machine returns a host with one port, and the configuration of its driver.
@@ -260,123 +263,131 @@ const oldRecord = `{"steps":[{"port":"ens1f0np0","field":"pfc","layer":"driver",
 
 // An undo record from before this driver can be reverted.
 func TestOldRecord(t *testing.T) {
-	k, c := machine(t)
-	d, tok := host.New(c), &drivers.Token{Device: "gpu1", Native: json.RawMessage(oldRecord)}
-	if _, err := d.CheckUndo(tok, c.Desired.Manages); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Revert(t.Context(), tok); err != nil {
-		t.Fatal(err)
-	}
-	if got := k.State(ens).PFC.Enabled; got != qos.Priorities(4) {
-		t.Errorf("PFC is %s", got)
-	}
-	other := &drivers.Token{Device: "gpu2", Native: tok.Native}
-	if err := d.Revert(t.Context(), other); err == nil {
-		t.Error("the record of another host is taken")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		k, c := machine(t)
+		d, tok := host.New(c), &drivers.Token{Device: "gpu1", Native: json.RawMessage(oldRecord)}
+		if _, err := d.CheckUndo(tok, c.Desired.Manages); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Revert(t.Context(), tok); err != nil {
+			t.Fatal(err)
+		}
+		if got := k.State(ens).PFC.Enabled; got != qos.Priorities(4) {
+			t.Errorf("PFC is %s", got)
+		}
+		other := &drivers.Token{Device: "gpu2", Native: tok.Native}
+		if err := d.Revert(t.Context(), other); err == nil {
+			t.Error("the record of another host is taken")
+		}
+	})
 }
 
 // The driver of a host accepts only the desired state it was created with.
 func TestOtherDesired(t *testing.T) {
-	_, c := machine(t)
-	d := host.New(c)
-	snap, err := d.Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []drivers.Desired{&qos.Device{}, desired()} {
-		if _, err := d.Plan(drivers.Facts{}, snap, want, drivers.Policy{}); !errors.Is(err, drivers.ErrUnsupported) {
-			t.Errorf("%T: %v", want, err)
-		}
-		if got := d.Digest(snap, want); got != "" {
-			t.Errorf("%T: digest %s", want, got)
-		}
-	}
-}
-
-// A step that would cut the only path to the machine is blocked, and with it the plan, unless the
-// operator allows it.
-func TestCutOffBlocks(t *testing.T) {
-	k, c := machine(t)
-	k.Routes(ens + "\t00000000\t0100000A\t0003\t0\t0\t100\t00000000\t0\t0\t0")
-	for _, cutOff := range []bool{false, true} {
-		c.Options.CutOff = cutOff
+	synctest.Test(t, func(t *testing.T) {
+		_, c := machine(t)
 		d := host.New(c)
 		snap, err := d.Read(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		steps, err := d.Plan(drivers.Facts{}, snap, c.Desired, drivers.Policy{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		blocked := steps.Blocked()
-		if cutOff != (len(blocked) == 0) || !cutOff && !strings.Contains(blocked[0].Blocked, "only path") {
-			t.Errorf("cut off %v: blocked %+v", cutOff, blocked)
-		}
-		for _, s := range steps.Items {
-			if !cutOff && len(s.Down) > 0 {
-				t.Errorf("%s is planned", s.What)
+		for _, want := range []drivers.Desired{&qos.Device{}, desired()} {
+			if _, err := d.Plan(drivers.Facts{}, snap, want, drivers.Policy{}); !errors.Is(err, drivers.ErrUnsupported) {
+				t.Errorf("%T: %v", want, err)
+			}
+			if got := d.Digest(snap, want); got != "" {
+				t.Errorf("%T: digest %s", want, got)
 			}
 		}
-	}
+	})
+}
+
+// A step that would cut the only path to the machine is blocked, and with it the plan, unless the
+// operator allows it.
+func TestCutOffBlocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, c := machine(t)
+		k.Routes(ens + "\t00000000\t0100000A\t0003\t0\t0\t100\t00000000\t0\t0\t0")
+		for _, cutOff := range []bool{false, true} {
+			c.Options.CutOff = cutOff
+			d := host.New(c)
+			snap, err := d.Read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps, err := d.Plan(drivers.Facts{}, snap, c.Desired, drivers.Policy{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			blocked := steps.Blocked()
+			if cutOff != (len(blocked) == 0) || !cutOff && !strings.Contains(blocked[0].Blocked, "only path") {
+				t.Errorf("cut off %v: blocked %+v", cutOff, blocked)
+			}
+			for _, s := range steps.Items {
+				if !cutOff && len(s.Down) > 0 {
+					t.Errorf("%s is planned", s.What)
+				}
+			}
+		}
+	})
 }
 
 // The mark of an interrupted run ends with its connection, a run that has ended blocks no other,
 // and a host that cannot be marked is reported.
 func TestMarkOfADeadRun(t *testing.T) {
-	k, c := machine(t)
-	file := filepath.Join(k.Roots.Run, mark.Name)
-	apply := func(d *host.Driver, id string, texts ...string) error {
-		t.Helper()
-		k.Corrupt(ens, func(s *dcb.State) { s.PFC.Enabled = qos.Priorities(4) })
-		snap, err := d.Read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		st, err := d.Plan(drivers.Facts{}, snap, c.Desired, drivers.Policy{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var notes []string
-		tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: id, Note: func(s string) { notes = append(notes, s) }})
-		if (tok == nil) != (err != nil) {
-			t.Errorf("token %v, error %v", tok, err)
-		}
-		for _, text := range texts {
-			if !strings.Contains(strings.Join(notes, "\n"), text) {
-				t.Errorf("notes %q do not say %q", notes, text)
+	synctest.Test(t, func(t *testing.T) {
+		k, c := machine(t)
+		file := filepath.Join(k.Roots.Run, mark.Name)
+		apply := func(d *host.Driver, id string, texts ...string) error {
+			t.Helper()
+			k.Corrupt(ens, func(s *dcb.State) { s.PFC.Enabled = qos.Priorities(4) })
+			snap, err := d.Read(t.Context())
+			if err != nil {
+				t.Fatal(err)
 			}
+			st, err := d.Plan(drivers.Facts{}, snap, c.Desired, drivers.Policy{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var notes []string
+			tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: id, Note: func(s string) { notes = append(notes, s) }})
+			if (tok == nil) != (err != nil) {
+				t.Errorf("token %v, error %v", tok, err)
+			}
+			for _, text := range texts {
+				if !strings.Contains(strings.Join(notes, "\n"), text) {
+					t.Errorf("notes %q do not say %q", notes, text)
+				}
+			}
+			return err
 		}
-		return err
-	}
-	// The process of this mark is gone: the file is not locked.
-	if err := os.WriteFile(file, []byte(`{"run":"r0\u001b[2J","by":"ann@ci1","since":"2026-11-24T22:00:05Z"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	first, second := host.New(c), host.New(c)
-	if err := apply(first, "r1", "took over the mark of run r0 of ann@ci1, since 2026-11-24T22:00:05Z, whose process is gone"); err != nil {
-		t.Error(err)
-	}
-	err := apply(second, "r2")
-	if !errors.Is(err, drivers.ErrBusy) || !strings.Contains(err.Error(), "run r1 of ") || !strings.Contains(err.Error(), "rm /run/"+mark.Name) {
-		t.Errorf("error %v", err)
-	}
-	second.Inherit([]string{"r1"})
-	if err := apply(second, "r2", "run r1 of ", "which has ended"); err != nil {
-		t.Error(err)
-	}
-	if err := first.Close(); err != nil {
-		t.Error(err)
-	}
-	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the mark after its run: %v", err)
-	}
-	if err := os.RemoveAll(k.Roots.Run); err != nil {
-		t.Fatal(err)
-	}
-	if err := apply(host.New(c), "r3", "cannot mark the host"); err != nil {
-		t.Error(err)
-	}
+		// The process of this mark is gone: the file is not locked.
+		if err := os.WriteFile(file, []byte(`{"run":"r0\u001b[2J","by":"ann@ci1","since":"2026-11-24T22:00:05Z"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		first, second := host.New(c), host.New(c)
+		if err := apply(first, "r1", "took over the mark of run r0 of ann@ci1, since 2026-11-24T22:00:05Z, whose process is gone"); err != nil {
+			t.Error(err)
+		}
+		err := apply(second, "r2")
+		if !errors.Is(err, drivers.ErrBusy) || !strings.Contains(err.Error(), "run r1 of ") || !strings.Contains(err.Error(), "rm /run/"+mark.Name) {
+			t.Errorf("error %v", err)
+		}
+		second.Inherit([]string{"r1"})
+		if err := apply(second, "r2", "run r1 of ", "which has ended"); err != nil {
+			t.Error(err)
+		}
+		if err := first.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the mark after its run: %v", err)
+		}
+		if err := os.RemoveAll(k.Roots.Run); err != nil {
+			t.Fatal(err)
+		}
+		if err := apply(host.New(c), "r3", "cannot mark the host"); err != nil {
+			t.Error(err)
+		}
+	})
 }

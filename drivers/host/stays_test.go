@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
@@ -57,46 +58,48 @@ func TestRivalsAreNamed(t *testing.T) {
 		"nobody that is found": {pfc, map[string]string{"etc/cron.d/roce": "* * * * * root mlnx_qos -i ens1f0np0 --trust pcp\n"}, nil, "no other writer was found"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k, cfg := machine(t)
-			for file, text := range c.files {
-				at := filepath.Join(filepath.Dir(k.Roots.Etc), file)
-				if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			synctest.Test(t, func(t *testing.T) {
+				k, cfg := machine(t)
+				for file, text := range c.files {
+					at := filepath.Join(filepath.Dir(k.Roots.Etc), file)
+					if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+						t.Fatal(err)
+					}
+					if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if c.run != nil {
+					c.run(k)
+				}
+				cfg.Connect = func(context.Context) (host.Conn, error) {
+					return rivalled{agent.Local(k.Machine()), func() { c.act(k) }}, nil
+				}
+				d := host.New(cfg)
+				plan := func() (*drivers.Snapshot, *drivers.Steps) {
+					t.Helper()
+					snap, err := d.Read(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					st, err := d.Plan(drivers.Facts{}, snap, cfg.Desired, drivers.Policy{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return snap, st
+				}
+				snap, st := plan()
+				if st.Unfit != "" {
+					t.Errorf("before the apply: %s", st.Unfit)
+				}
+				if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "r1"}); err != nil {
 					t.Fatal(err)
 				}
-				if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
+				_, st = plan()
+				if !strings.Contains(st.Unfit, c.says) || len(st.Items) > 0 || len(st.Blocked()) > 0 {
+					t.Errorf("unfit %q, not %q; %d steps", st.Unfit, c.says, len(st.Items))
 				}
-			}
-			if c.run != nil {
-				c.run(k)
-			}
-			cfg.Connect = func(context.Context) (host.Conn, error) {
-				return rivalled{agent.Local(k.Machine()), func() { c.act(k) }}, nil
-			}
-			d := host.New(cfg)
-			plan := func() (*drivers.Snapshot, *drivers.Steps) {
-				t.Helper()
-				snap, err := d.Read(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				st, err := d.Plan(drivers.Facts{}, snap, cfg.Desired, drivers.Policy{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				return snap, st
-			}
-			snap, st := plan()
-			if st.Unfit != "" {
-				t.Errorf("before the apply: %s", st.Unfit)
-			}
-			if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "r1"}); err != nil {
-				t.Fatal(err)
-			}
-			_, st = plan()
-			if !strings.Contains(st.Unfit, c.says) || len(st.Items) > 0 || len(st.Blocked()) > 0 {
-				t.Errorf("unfit %q, not %q; %d steps", st.Unfit, c.says, len(st.Items))
-			}
+			})
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -89,115 +90,121 @@ func clientOf(m agent.Machine) *agent.Client {
 // TestLocalAndRemote runs every operation on the machine directly and through a client: the results must
 // be the same.
 func TestLocalAndRemote(t *testing.T) {
-	type outcome struct {
-		Before, After, Reverted *nic.Host
-		Steps                   []local.Step
-		Told                    []string
-		Writes                  []string
-	}
-	run := func(t *testing.T, h *localtest.Host, m agent.Machine) (o outcome) {
-		ctx := t.Context()
-		must := func(err error) {
-			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
+	synctest.Test(t, func(t *testing.T) {
+		type outcome struct {
+			Before, After, Reverted *nic.Host
+			Steps                   []local.Step
+			Told                    []string
+			Writes                  []string
 		}
-		var err error
-		o.Before, err = m.Read(ctx, nil)
-		must(err)
-		o.Steps, err = m.Plan(ctx, o.Before, desired(), local.Options{})
-		must(err)
-		u, err := m.Apply(ctx, o.Steps, func(i, n int, s local.Step) { o.Told = append(o.Told, fmt.Sprint(i, n, s.What)) })
-		must(err)
-		o.Writes = h.Writes()
-		o.After, err = m.Read(ctx, []string{ens})
-		must(err)
-		must(m.Counters(ctx, o.After))
-		must(m.Revert(ctx, u))
-		o.Reverted, err = m.Read(ctx, nil)
-		must(err)
-		return o
-	}
-	h, g := newHost(t), newHost(t)
-	here := run(t, h, agent.Local(h.Machine()))
-	there := run(t, g, clientOf(agent.Local(g.Machine())))
-	if d := cmp.Diff(here, there, same...); d != "" {
-		t.Errorf("on the machine (-), through a client (+):\n%s", d)
-	}
-	if len(there.Steps) < 3 || len(there.Told) != len(there.Steps) || len(there.Writes) < len(there.Steps) {
-		t.Errorf("%d steps, told of %v, wrote %v", len(there.Steps), there.Told, there.Writes)
-	}
-	if p := there.After.Ports[ens]; p.PFC.V != qos.Priorities(3) || p.MTU.V != 9000 || p.Counters == nil || p.Counters.Priority[3].RxBytes != 4096 {
-		t.Errorf("after: %+v", p)
-	}
-	if d := cmp.Diff(there.Before, there.Reverted, same...); d != "" {
-		t.Errorf("before (-), reverted (+):\n%s", d)
-	}
+		run := func(t *testing.T, h *localtest.Host, m agent.Machine) (o outcome) {
+			ctx := t.Context()
+			must := func(err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			var err error
+			o.Before, err = m.Read(ctx, nil)
+			must(err)
+			o.Steps, err = m.Plan(ctx, o.Before, desired(), local.Options{})
+			must(err)
+			u, err := m.Apply(ctx, o.Steps, func(i, n int, s local.Step) { o.Told = append(o.Told, fmt.Sprint(i, n, s.What)) })
+			must(err)
+			o.Writes = h.Writes()
+			o.After, err = m.Read(ctx, []string{ens})
+			must(err)
+			must(m.Counters(ctx, o.After))
+			must(m.Revert(ctx, u))
+			o.Reverted, err = m.Read(ctx, nil)
+			must(err)
+			return o
+		}
+		h, g := newHost(t), newHost(t)
+		here := run(t, h, agent.Local(h.Machine()))
+		there := run(t, g, clientOf(agent.Local(g.Machine())))
+		if d := cmp.Diff(here, there, same...); d != "" {
+			t.Errorf("on the machine (-), through a client (+):\n%s", d)
+		}
+		if len(there.Steps) < 3 || len(there.Told) != len(there.Steps) || len(there.Writes) < len(there.Steps) {
+			t.Errorf("%d steps, told of %v, wrote %v", len(there.Steps), there.Told, there.Writes)
+		}
+		if p := there.After.Ports[ens]; p.PFC.V != qos.Priorities(3) || p.MTU.V != 9000 || p.Counters == nil || p.Counters.Priority[3].RxBytes != 4096 {
+			t.Errorf("after: %+v", p)
+		}
+		if d := cmp.Diff(there.Before, there.Reverted, same...); d != "" {
+			t.Errorf("before (-), reverted (+):\n%s", d)
+		}
+	})
 }
 
 func TestErrorsSurviveTheWire(t *testing.T) {
-	h := newHost(t)
-	c := clientOf(agent.Local(h.Machine()))
-	ctx := t.Context()
-	running, err := c.Read(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	steps, err := c.Plan(ctx, running, desired(), local.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.SetFaults(localtest.Faults{NotRoot: true})
-	u, err := c.Apply(ctx, steps, nil)
-	var hint interface{ Hint() string }
-	if !errors.Is(err, local.ErrPermission) || errors.Is(err, local.ErrPartial) || !errors.As(err, &hint) || hint.Hint() == "" ||
-		!strings.HasPrefix(err.Error(), "gpu1: ") || len(u.Steps) != 0 {
-		t.Errorf("not root: %v, undo %v", err, u)
-	}
-	h.SetFaults(localtest.Faults{LinkDead: true})
-	u, err = c.Apply(ctx, steps, nil)
-	if !errors.Is(err, local.ErrCarrier) || !errors.Is(err, local.ErrPartial) || len(u.Steps) == 0 {
-		t.Errorf("dead link: %v, undo %v", err, u)
-	}
-	if err := c.Revert(ctx, local.Undo{Steps: []local.UndoStep{{Port: "eth99", Field: nic.FieldPFC}}}); !errors.Is(err, local.ErrNoPort) {
-		t.Errorf("revert of a port that is not there: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		c := clientOf(agent.Local(h.Machine()))
+		ctx := t.Context()
+		running, err := c.Read(ctx, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps, err := c.Plan(ctx, running, desired(), local.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.SetFaults(localtest.Faults{NotRoot: true})
+		u, err := c.Apply(ctx, steps, nil)
+		var hint interface{ Hint() string }
+		if !errors.Is(err, local.ErrPermission) || errors.Is(err, local.ErrPartial) || !errors.As(err, &hint) || hint.Hint() == "" ||
+			!strings.HasPrefix(err.Error(), "gpu1: ") || len(u.Steps) != 0 {
+			t.Errorf("not root: %v, undo %v", err, u)
+		}
+		h.SetFaults(localtest.Faults{LinkDead: true})
+		u, err = c.Apply(ctx, steps, nil)
+		if !errors.Is(err, local.ErrCarrier) || !errors.Is(err, local.ErrPartial) || len(u.Steps) == 0 {
+			t.Errorf("dead link: %v, undo %v", err, u)
+		}
+		if err := c.Revert(ctx, local.Undo{Steps: []local.UndoStep{{Port: "eth99", Field: nic.FieldPFC}}}); !errors.Is(err, local.ErrNoPort) {
+			t.Errorf("revert of a port that is not there: %v", err)
+		}
+	})
 }
 
 // TestCancelledApply cancels an apply: it ends between two steps, and its undo record is not lost.
 func TestCancelledApply(t *testing.T) {
-	h := newHost(t)
-	c := clientOf(agent.Local(h.Machine()))
-	before, err := c.Read(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	steps, err := c.Plan(t.Context(), before, desired(), local.Options{})
-	if err != nil || len(steps) < 3 {
-		t.Fatalf("%d steps, %v", len(steps), err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	c = clientOf(gated{agent.Local(h.Machine())})
-	u, err := c.Apply(ctx, steps, func(i, _ int, _ local.Step) {
-		if i == 1 {
-			cancel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		c := clientOf(agent.Local(h.Machine()))
+		before, err := c.Read(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps, err := c.Plan(t.Context(), before, desired(), local.Options{})
+		if err != nil || len(steps) < 3 {
+			t.Fatalf("%d steps, %v", len(steps), err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		c = clientOf(gated{agent.Local(h.Machine())})
+		u, err := c.Apply(ctx, steps, func(i, _ int, _ local.Step) {
+			if i == 1 {
+				cancel()
+			}
+		})
+		if !errors.Is(err, context.Canceled) || !errors.Is(err, local.ErrPartial) || len(u.Steps) == 0 || len(u.Steps) == len(steps) {
+			t.Fatalf("undo of %d steps of %d, %v", len(u.Steps), len(steps), err)
+		}
+		if err := c.Revert(t.Context(), u); err != nil {
+			t.Fatal(err)
+		}
+		after, err := c.Read(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(before, after, same...); d != "" {
+			t.Errorf("before (-), after (+):\n%s", d)
 		}
 	})
-	if !errors.Is(err, context.Canceled) || !errors.Is(err, local.ErrPartial) || len(u.Steps) == 0 || len(u.Steps) == len(steps) {
-		t.Fatalf("undo of %d steps of %d, %v", len(u.Steps), len(steps), err)
-	}
-	if err := c.Revert(t.Context(), u); err != nil {
-		t.Fatal(err)
-	}
-	after, err := c.Read(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(before, after, same...); d != "" {
-		t.Errorf("before (-), after (+):\n%s", d)
-	}
 }
 
 // gated blocks an apply at its second step until ctx has ended, as a slow device would.
@@ -225,12 +232,14 @@ func (s stuck) Read(ctx context.Context, _ []string) (*nic.Host, error) {
 }
 
 func TestReadEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	c := clientOf(stuck{asked: cancel})
-	if _, err := c.Read(ctx, nil); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		c := clientOf(stuck{asked: cancel})
+		if _, err := c.Read(ctx, nil); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
 }
 
 // raw serves a request given as text and returns the answer. If hold is set, the input stays open.
@@ -288,14 +297,16 @@ func TestServeRefuses(t *testing.T) {
 }
 
 func TestServeEndsItsWork(t *testing.T) {
-	r, _, err := raw(t, stuck{asked: func() {}}, `{"version":1,"verb":"read","timeout_ms":5}`+"\n", true)
-	if err != nil || r.Error == nil || !slices.Equal(r.Error.Kinds, []string{"timeout"}) {
-		t.Errorf("deadline: %+v %v", r.Error, err)
-	}
-	r, _, err = raw(t, stuck{asked: func() {}}, `{"version":1,"verb":"read"}`+"\n", false)
-	if err != nil || r.Error == nil || !slices.Equal(r.Error.Kinds, []string{"cancelled"}) || !strings.Contains(r.Error.Text, "gone") {
-		t.Errorf("end of the input: %+v %v", r.Error, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, _, err := raw(t, stuck{asked: func() {}}, `{"version":1,"verb":"read","timeout_ms":5}`+"\n", true)
+		if err != nil || r.Error == nil || !slices.Equal(r.Error.Kinds, []string{"timeout"}) {
+			t.Errorf("deadline: %+v %v", r.Error, err)
+		}
+		r, _, err = raw(t, stuck{asked: func() {}}, `{"version":1,"verb":"read"}`+"\n", false)
+		if err != nil || r.Error == nil || !slices.Equal(r.Error.Kinds, []string{"cancelled"}) || !strings.Contains(r.Error.Text, "gone") {
+			t.Errorf("end of the input: %+v %v", r.Error, err)
+		}
+	})
 }
 
 // asked records the options of a plan and the names of a read.
@@ -316,51 +327,55 @@ func (a asked) Read(_ context.Context, names []string) (*nic.Host, error) {
 }
 
 func TestArgumentsArrive(t *testing.T) {
-	var o local.Options
-	var names []string
-	c := clientOf(asked{nil, &o, &names})
-	c.Peer = netip.MustParseAddr("192.0.2.1")
-	h := &nic.Host{}
-	own := netip.MustParseAddr("2001:db8::1")
-	for _, k := range []struct{ give, want local.Options }{
-		{local.Options{CutOff: true}, local.Options{CutOff: true, Peer: c.Peer}},
-		{local.Options{Peer: own}, local.Options{Peer: own}},
-	} {
-		if _, err := c.Plan(t.Context(), h, h, k.give); err != nil || o != k.want {
-			t.Errorf("%+v became %+v, %v", k.give, o, err)
+	synctest.Test(t, func(t *testing.T) {
+		var o local.Options
+		var names []string
+		c := clientOf(asked{nil, &o, &names})
+		c.Peer = netip.MustParseAddr("192.0.2.1")
+		h := &nic.Host{}
+		own := netip.MustParseAddr("2001:db8::1")
+		for _, k := range []struct{ give, want local.Options }{
+			{local.Options{CutOff: true}, local.Options{CutOff: true, Peer: c.Peer}},
+			{local.Options{Peer: own}, local.Options{Peer: own}},
+		} {
+			if _, err := c.Plan(t.Context(), h, h, k.give); err != nil || o != k.want {
+				t.Errorf("%+v became %+v, %v", k.give, o, err)
+			}
 		}
-	}
-	for _, want := range [][]string{nil, {}, {ens}} {
-		if _, err := c.Read(t.Context(), want); err != nil || !slices.Equal(names, want) || (names == nil) != (want == nil) {
-			t.Errorf("%#v became %#v, %v", want, names, err)
+		for _, want := range [][]string{nil, {}, {ens}} {
+			if _, err := c.Read(t.Context(), want); err != nil || !slices.Equal(names, want) || (names == nil) != (want == nil) {
+				t.Errorf("%#v became %#v, %v", want, names, err)
+			}
 		}
-	}
-	c.NoFirmware = true
-	if _, err := c.Read(t.Context(), nil); !errors.Is(err, agent.ErrRequest) {
-		t.Errorf("a machine that cannot leave the firmware out: %v", err)
-	}
-	if _, err := c.Read(t.Context(), []string{strings.Repeat("x", agent.MaxRequest)}); !errors.Is(err, agent.ErrRequest) {
-		t.Errorf("a request that is too large: %v", err)
-	}
+		c.NoFirmware = true
+		if _, err := c.Read(t.Context(), nil); !errors.Is(err, agent.ErrRequest) {
+			t.Errorf("a machine that cannot leave the firmware out: %v", err)
+		}
+		if _, err := c.Read(t.Context(), []string{strings.Repeat("x", agent.MaxRequest)}); !errors.Is(err, agent.ErrRequest) {
+			t.Errorf("a request that is too large: %v", err)
+		}
+	})
 }
 
 func TestNoFirmware(t *testing.T) {
-	h := newHost(t)
-	for _, skip := range []bool{false, true} {
-		c := clientOf(agent.Local(h.Machine()))
-		c.NoFirmware = skip
-		got, err := c.Read(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		for _, skip := range []bool{false, true} {
+			c := clientOf(agent.Local(h.Machine()))
+			c.NoFirmware = skip
+			got, err := c.Read(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := h.Machine()
+			m.NoFirmware = skip
+			want, err := m.Read(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(want, got, same...); d != "" {
+				t.Errorf("without firmware %t: on the machine (-), through a client (+):\n%s", skip, d)
+			}
 		}
-		m := h.Machine()
-		m.NoFirmware = skip
-		want, err := m.Read(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(want, got, same...); d != "" {
-			t.Errorf("without firmware %t: on the machine (-), through a client (+):\n%s", skip, d)
-		}
-	}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -50,10 +51,12 @@ func TestHostileAnswers(t *testing.T) {
 		{"too large", greeting + `{"response":{"host":{"name":"` + strings.Repeat("x", agent.MaxAnswer) + `"}}}` + "\n", agent.ErrAnswer},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h, err := says(c.text).Read(t.Context(), nil)
-			if !errors.Is(err, c.kind) || h != nil || !strings.HasPrefix(err.Error(), "gpu1: ") || len(err.Error()) > 1000 {
-				t.Errorf("%v, %v", h, err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				h, err := says(c.text).Read(t.Context(), nil)
+				if !errors.Is(err, c.kind) || h != nil || !strings.HasPrefix(err.Error(), "gpu1: ") || len(err.Error()) > 1000 {
+					t.Errorf("%v, %v", h, err)
+				}
+			})
 		})
 	}
 	if _, err := says("Welcome!\n"+greeting+host).Read(t.Context(), nil); err != nil {
@@ -62,72 +65,78 @@ func TestHostileAnswers(t *testing.T) {
 }
 
 func TestHostileText(t *testing.T) {
-	h, err := says(greeting+`{"response":{"host":{"name":"\u001b[2Jgpu1\nx","ports":{"e\u0007ns":{"name":"ens","counters":{"priority":[],"named":{"n":18446744073709551615}}}}}}}`+"\n").Read(t.Context(), nil)
-	if err != nil || h.Name != "gpu1 x" || h.Ports["ens"] == nil || h.Ports["ens"].Counters.Named["n"] != 1<<64-1 {
-		t.Errorf("%+v %v", h, err)
-	}
-	_, err = says(greeting+`{"response":{"error":{"kinds":["carrier","nonsense"],"text":"\u001b]0;x\u0007bad\r\nnews","hint":"a\u202eb"}}}`+"\n").Read(t.Context(), nil)
-	var e *agent.Error
-	if !errors.As(err, &e) || e.Error() != "gpu1: bad news" || e.Hint() != "ab" || !errors.Is(err, local.ErrCarrier) {
-		t.Errorf("%v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h, err := says(greeting+`{"response":{"host":{"name":"\u001b[2Jgpu1\nx","ports":{"e\u0007ns":{"name":"ens","counters":{"priority":[],"named":{"n":18446744073709551615}}}}}}}`+"\n").Read(t.Context(), nil)
+		if err != nil || h.Name != "gpu1 x" || h.Ports["ens"] == nil || h.Ports["ens"].Counters.Named["n"] != 1<<64-1 {
+			t.Errorf("%+v %v", h, err)
+		}
+		_, err = says(greeting+`{"response":{"error":{"kinds":["carrier","nonsense"],"text":"\u001b]0;x\u0007bad\r\nnews","hint":"a\u202eb"}}}`+"\n").Read(t.Context(), nil)
+		var e *agent.Error
+		if !errors.As(err, &e) || e.Error() != "gpu1: bad news" || e.Hint() != "ab" || !errors.Is(err, local.ErrCarrier) {
+			t.Errorf("%v", err)
+		}
+	})
 }
 
 func TestHostileProgress(t *testing.T) {
-	steps := []local.Step{{Port: "a"}, {Port: "b", Blocked: "no"}, {Port: "c"}}
-	undo := `{"response":{"undo":{"steps":[]}}}` + "\n"
-	var told []string
-	tell := func(_, _ int, s local.Step) { told = append(told, s.Port) }
-	if _, err := says(greeting+`{"progress":{"step":0,"steps":2}}`+"\n"+`{"progress":{"step":1,"steps":2}}`+"\n"+undo).Apply(t.Context(), steps, tell); err != nil || strings.Join(told, "") != "ac" {
-		t.Errorf("told of %v, %v", told, err)
-	}
-	for _, p := range []string{`{"step":2,"steps":2}`, `{"step":-1,"steps":2}`, `{"step":0,"steps":3}`} {
-		if _, err := says(greeting+`{"progress":`+p+"}\n"+undo).Apply(t.Context(), steps, tell); !errors.Is(err, agent.ErrAnswer) {
-			t.Errorf("%s: %v", p, err)
+	synctest.Test(t, func(t *testing.T) {
+		steps := []local.Step{{Port: "a"}, {Port: "b", Blocked: "no"}, {Port: "c"}}
+		undo := `{"response":{"undo":{"steps":[]}}}` + "\n"
+		var told []string
+		tell := func(_, _ int, s local.Step) { told = append(told, s.Port) }
+		if _, err := says(greeting+`{"progress":{"step":0,"steps":2}}`+"\n"+`{"progress":{"step":1,"steps":2}}`+"\n"+undo).Apply(t.Context(), steps, tell); err != nil || strings.Join(told, "") != "ac" {
+			t.Errorf("told of %v, %v", told, err)
 		}
-	}
-	again := `{"progress":{"step":0,"steps":2}}` + "\n"
-	if _, err := says(greeting+again+again+undo).Apply(t.Context(), steps, nil); !errors.Is(err, agent.ErrAnswer) {
-		t.Errorf("the same step again: %v", err)
-	}
-	if _, err := says(greeting+`{"response":{}}`+"\n").Apply(t.Context(), steps, nil); !errors.Is(err, agent.ErrAnswer) {
-		t.Errorf("no undo: %v", err)
-	}
+		for _, p := range []string{`{"step":2,"steps":2}`, `{"step":-1,"steps":2}`, `{"step":0,"steps":3}`} {
+			if _, err := says(greeting+`{"progress":`+p+"}\n"+undo).Apply(t.Context(), steps, tell); !errors.Is(err, agent.ErrAnswer) {
+				t.Errorf("%s: %v", p, err)
+			}
+		}
+		again := `{"progress":{"step":0,"steps":2}}` + "\n"
+		if _, err := says(greeting+again+again+undo).Apply(t.Context(), steps, nil); !errors.Is(err, agent.ErrAnswer) {
+			t.Errorf("the same step again: %v", err)
+		}
+		if _, err := says(greeting+`{"response":{}}`+"\n").Apply(t.Context(), steps, nil); !errors.Is(err, agent.ErrAnswer) {
+			t.Errorf("no undo: %v", err)
+		}
+	})
 }
 
 // TestSilence tests agents that stop responding.
 func TestSilence(t *testing.T) {
-	// asked is called when the request has arrived.
-	silent := func(text string, asked func()) *agent.Client {
-		return &agent.Client{Dial: talk(func(in io.Reader, out io.Writer) error {
-			_, _ = io.WriteString(out, text)
-			r := bufio.NewReader(in)
-			if _, err := r.ReadString('\n'); err == nil {
-				asked()
-			}
-			// Like a process, the agent outlives the end of its input.
-			_, _ = io.Copy(io.Discard, r)
-			var b [1]byte
-			_, _ = out.(io.Reader).Read(b[:])
-			return nil
-		})}
-	}
-	c := silent("noise\n", func() { t.Error("a request came before the hello") })
-	c.Start = 20 * time.Millisecond
-	if _, err := c.Read(t.Context(), nil); !errors.Is(err, agent.ErrStart) || !strings.Contains(err.Error(), "within 20ms") {
-		t.Errorf("no hello: %v", err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	c = silent(greeting, cancel)
-	c.Grace = 20 * time.Millisecond
-	if _, err := c.Apply(ctx, nil, nil); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "not known") {
-		t.Errorf("no answer after the end: %v", err)
-	}
-	c.Dial = func(context.Context) (agent.Conn, error) { return nil, io.ErrClosedPipe }
-	if err := c.Revert(t.Context(), local.Undo{}); !errors.Is(err, io.ErrClosedPipe) || !errors.Is(err, agent.ErrStart) {
-		t.Errorf("no connection: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		// asked is called when the request has arrived.
+		silent := func(text string, asked func()) *agent.Client {
+			return &agent.Client{Dial: talk(func(in io.Reader, out io.Writer) error {
+				_, _ = io.WriteString(out, text)
+				r := bufio.NewReader(in)
+				if _, err := r.ReadString('\n'); err == nil {
+					asked()
+				}
+				// Like a process, the agent outlives the end of its input.
+				_, _ = io.Copy(io.Discard, r)
+				var b [1]byte
+				_, _ = out.(io.Reader).Read(b[:])
+				return nil
+			})}
+		}
+		c := silent("noise\n", func() { t.Error("a request came before the hello") })
+		c.Start = 20 * time.Millisecond
+		if _, err := c.Read(t.Context(), nil); !errors.Is(err, agent.ErrStart) || !strings.Contains(err.Error(), "within 20ms") {
+			t.Errorf("no hello: %v", err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		c = silent(greeting, cancel)
+		c.Grace = 20 * time.Millisecond
+		if _, err := c.Apply(ctx, nil, nil); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "not known") {
+			t.Errorf("no answer after the end: %v", err)
+		}
+		c.Dial = func(context.Context) (agent.Conn, error) { return nil, io.ErrClosedPipe }
+		if err := c.Revert(t.Context(), local.Undo{}); !errors.Is(err, io.ErrClosedPipe) || !errors.Is(err, agent.ErrStart) {
+			t.Errorf("no connection: %v", err)
+		}
+	})
 }
 
 func FuzzServe(f *testing.F) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mdlayher/netlink"
@@ -19,60 +20,64 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // If no answer comes, the call ends with its context. A late answer is not taken for the answer to
 // the next request.
 func TestNoAnswer(t *testing.T) {
-	k, d, c := one(t, "mlx5")
-	var late netlink.Message
-	ctx, cancel := context.WithCancel(t.Context())
-	k.answer = func(_, a netlink.Message) []netlink.Message {
-		late = a
-		cancel()
-		return nil
-	}
-	if _, err := c.Get(ctx, "roce0"); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
-	k.socks[0].push(late)
-	k.answer = nil
-	d.pfc[1] = 0x10
-	if s, err := c.Get(t.Context(), "roce0"); err != nil || s.PFC.Enabled != qos.Priorities(4) {
-		t.Errorf("after a late answer: %+v, %v", s, err)
-	}
-	// A write without an answer may have been carried out; here it was.
-	ctx, cancel = context.WithCancel(t.Context())
-	k.answer = func(req, a netlink.Message) []netlink.Message {
-		if req.Header.Type == rtmSetDCB {
+	synctest.Test(t, func(t *testing.T) {
+		k, d, c := one(t, "mlx5")
+		var late netlink.Message
+		ctx, cancel := context.WithCancel(t.Context())
+		k.answer = func(_, a netlink.Message) []netlink.Message {
+			late = a
 			cancel()
 			return nil
 		}
-		return []netlink.Message{a}
-	}
-	if changed, err := c.SetPFC(ctx, "roce0", 8, 0); !changed || !errors.Is(err, context.Canceled) || d.flaps != 1 {
-		t.Errorf("%v, %v, %d flaps", changed, err, d.flaps)
-	}
+		if _, err := c.Get(ctx, "roce0"); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+		k.socks[0].push(late)
+		k.answer = nil
+		d.pfc[1] = 0x10
+		if s, err := c.Get(t.Context(), "roce0"); err != nil || s.PFC.Enabled != qos.Priorities(4) {
+			t.Errorf("after a late answer: %+v, %v", s, err)
+		}
+		// A write without an answer may have been carried out; here it was.
+		ctx, cancel = context.WithCancel(t.Context())
+		k.answer = func(req, a netlink.Message) []netlink.Message {
+			if req.Header.Type == rtmSetDCB {
+				cancel()
+				return nil
+			}
+			return []netlink.Message{a}
+		}
+		if changed, err := c.SetPFC(ctx, "roce0", 8, 0); !changed || !errors.Is(err, context.Canceled) || d.flaps != 1 {
+			t.Errorf("%v, %v, %d flaps", changed, err, d.flaps)
+		}
+	})
 }
 
 func TestCancel(t *testing.T) {
-	k, _, c := one(t, "mlx5")
-	asked := make(chan struct{})
-	k.answer = func(_, _ netlink.Message) []netlink.Message { close(asked); return nil }
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	wg.Go(func() {
+	synctest.Test(t, func(t *testing.T) {
+		k, _, c := one(t, "mlx5")
+		asked := make(chan struct{})
+		k.answer = func(_, _ netlink.Message) []netlink.Message { close(asked); return nil }
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := c.Get(ctx, "roce0"); !errors.Is(err, context.Canceled) {
+				t.Errorf("waiting for an answer: %v", err)
+			}
+		})
+		<-asked
+		// This call waits for its turn.
+		short, end := context.WithTimeout(t.Context(), time.Millisecond)
+		defer end()
+		if _, err := c.Get(short, "roce0"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("waiting for its turn: %v", err)
+		}
+		cancel()
+		wg.Wait()
 		if _, err := c.Get(ctx, "roce0"); !errors.Is(err, context.Canceled) {
-			t.Errorf("waiting for an answer: %v", err)
+			t.Errorf("after the end: %v", err)
 		}
 	})
-	<-asked
-	// This call waits for its turn.
-	short, end := context.WithTimeout(t.Context(), time.Millisecond)
-	defer end()
-	if _, err := c.Get(short, "roce0"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("waiting for its turn: %v", err)
-	}
-	cancel()
-	wg.Wait()
-	if _, err := c.Get(ctx, "roce0"); !errors.Is(err, context.Canceled) {
-		t.Errorf("after the end: %v", err)
-	}
 }
 
 func TestStrangeAnswers(t *testing.T) {

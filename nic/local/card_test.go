@@ -5,6 +5,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -43,39 +44,41 @@ func TestCardSettings(t *testing.T) {
 		"relaxed writes of bnxt": {bnxt(""), nic.Port{Name: ens0, RelaxedOrdering: qos.Of(true)}, nic.FieldRelaxedOrdering, "only NVIDIA cards"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHost(t, tt.port)
-			m := h.Machine()
-			want := &nic.Host{Name: "gpu1", Ports: map[string]*nic.Port{ens0: &tt.want}}
-			before := read(t, m)
-			steps := overJSON(t, m.Plan(before, want, local.Options{}))
-			if tt.blocked != "" {
-				if c := findChange(t, before, want, tt.field); len(steps) > 0 || c.Writable() || !strings.Contains(c.Blocked, tt.blocked) {
-					t.Errorf("%+v", c)
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t, tt.port)
+				m := h.Machine()
+				want := &nic.Host{Name: "gpu1", Ports: map[string]*nic.Port{ens0: &tt.want}}
+				before := read(t, m)
+				steps := overJSON(t, m.Plan(before, want, local.Options{}))
+				if tt.blocked != "" {
+					if c := findChange(t, before, want, tt.field); len(steps) > 0 || c.Writable() || !strings.Contains(c.Blocked, tt.blocked) {
+						t.Errorf("%+v", c)
+					}
+					return
 				}
-				return
-			}
-			if len(steps) != 1 || steps[0].Field != tt.field || steps[0].Impact != qos.ImpactNone {
-				t.Fatalf("steps %+v", steps)
-			}
-			held := overJSON(t, must(m.Before(t.Context(), steps)))
-			u := apply(t, m, steps)
-			if left := nic.Diff(read(t, m), want); len(left) > 0 {
-				t.Errorf("left: %+v", left)
-			}
-			for _, undo := range []local.Undo{overJSON(t, u), held} {
-				if err := m.Revert(t.Context(), undo); err != nil {
-					t.Fatal(err)
+				if len(steps) != 1 || steps[0].Field != tt.field || steps[0].Impact != qos.ImpactNone {
+					t.Fatalf("steps %+v", steps)
 				}
-				p, old := read(t, m).Ports[ens0], before.Ports[ens0]
-				if !maps.Equal(p.DCQCN, old.DCQCN) || p.MaxReadRequest != old.MaxReadRequest {
-					t.Errorf("after the revert %+v, before %+v", p, old)
+				held := overJSON(t, must(m.Before(t.Context(), steps)))
+				u := apply(t, m, steps)
+				if left := nic.Diff(read(t, m), want); len(left) > 0 {
+					t.Errorf("left: %+v", left)
 				}
-			}
-			apply(t, m, steps)
-			h.Reboot()
-			if again := m.Plan(read(t, m), want, local.Options{}); len(again) != 1 {
-				t.Errorf("after a reboot %+v", again)
-			}
+				for _, undo := range []local.Undo{overJSON(t, u), held} {
+					if err := m.Revert(t.Context(), undo); err != nil {
+						t.Fatal(err)
+					}
+					p, old := read(t, m).Ports[ens0], before.Ports[ens0]
+					if !maps.Equal(p.DCQCN, old.DCQCN) || p.MaxReadRequest != old.MaxReadRequest {
+						t.Errorf("after the revert %+v, before %+v", p, old)
+					}
+				}
+				apply(t, m, steps)
+				h.Reboot()
+				if again := m.Plan(read(t, m), want, local.Options{}); len(again) != 1 {
+					t.Errorf("after a reboot %+v", again)
+				}
+			})
 		})
 	}
 }
@@ -117,64 +120,70 @@ func TestParametersAreWritten(t *testing.T) {
 
 // Relaxed ordering takes two resets on a card that does not list it at first.
 func TestRelaxedOrdering(t *testing.T) {
-	h := newHost(t, mlx5(false))
-	card := mlxconfigtest.New("mlxconfig", pci0)
-	h.SetCard(card)
-	m := h.Machine()
-	want := &nic.Host{Name: "gpu1", Ports: map[string]*nic.Port{ens0: {Name: ens0, RelaxedOrdering: qos.Of(true)}}}
-	var undo []local.Undo
-	for _, name := range []string{"ADVANCED_PCI_SETTINGS", "PCI_WR_ORDERING"} {
-		c := findChange(t, read(t, m), want, "nv["+name+"]")
-		if c.Kind != nic.KindNotProgrammed || strings.Contains(c.After, "apply again") != (name == "ADVANCED_PCI_SETTINGS") {
-			t.Errorf("%+v", c)
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, mlx5(false))
+		card := mlxconfigtest.New("mlxconfig", pci0)
+		h.SetCard(card)
+		m := h.Machine()
+		want := &nic.Host{Name: "gpu1", Ports: map[string]*nic.Port{ens0: {Name: ens0, RelaxedOrdering: qos.Of(true)}}}
+		var undo []local.Undo
+		for _, name := range []string{"ADVANCED_PCI_SETTINGS", "PCI_WR_ORDERING"} {
+			c := findChange(t, read(t, m), want, "nv["+name+"]")
+			if c.Kind != nic.KindNotProgrammed || strings.Contains(c.After, "apply again") != (name == "ADVANCED_PCI_SETTINGS") {
+				t.Errorf("%+v", c)
+			}
+			undo = append(undo, apply(t, m, overJSON(t, m.Plan(read(t, m), want, local.Options{}))))
+			if c := findChange(t, read(t, m), want, "nv["+name+"]"); c.Kind != nic.KindResetPending || card.Get(name).Next != 1 {
+				t.Errorf("%+v", c)
+			}
+			card.Reset()
 		}
-		undo = append(undo, apply(t, m, overJSON(t, m.Plan(read(t, m), want, local.Options{}))))
-		if c := findChange(t, read(t, m), want, "nv["+name+"]"); c.Kind != nic.KindResetPending || card.Get(name).Next != 1 {
-			t.Errorf("%+v", c)
+		if left := nic.Diff(read(t, m), want); len(left) > 0 {
+			t.Errorf("left: %+v", left)
 		}
-		card.Reset()
-	}
-	if left := nic.Diff(read(t, m), want); len(left) > 0 {
-		t.Errorf("left: %+v", left)
-	}
-	if err := m.Revert(t.Context(), overJSON(t, undo[1])); err != nil || card.Get("PCI_WR_ORDERING").Next != 0 {
-		t.Errorf("%v", err)
-	}
+		if err := m.Revert(t.Context(), overJSON(t, undo[1])); err != nil || card.Get("PCI_WR_ORDERING").Next != 0 {
+			t.Errorf("%v", err)
+		}
+	})
 }
 
 // The part of the configuration space that a normal user can read does not include the value. A
 // locked-down kernel and a host without setpci cannot change it.
 func TestMaxReadRequestIsClosed(t *testing.T) {
-	h := newHost(t, mlx5(false))
-	steps := []local.Step{{Port: ens0, Field: nic.FieldMaxReadRequest, Driver: nic.DriverMLX5, Want: local.Value{Number: new(4096)}}}
-	if p := read(t, h.MachineOf()).Ports[ens0]; p.MaxReadRequest.Set || p.Missing[nic.FieldMaxReadRequest] == nic.NotInDriver || p.Missing[nic.FieldMaxReadRequest] == "" {
-		t.Errorf("%+v, %q", p.MaxReadRequest, p.Missing[nic.FieldMaxReadRequest])
-	}
-	h.SetFaults(localtest.Faults{Lockdown: true})
-	if _, err := h.Machine().Apply(t.Context(), steps, nil); !errors.Is(err, local.ErrIgnored) {
-		t.Errorf("locked down: %v", err)
-	}
-	h.SetFaults(localtest.Faults{})
-	delete(h.Programs, "setpci")
-	if u, err := h.Machine().Apply(t.Context(), steps, nil); err == nil || len(u.Steps) > 0 {
-		t.Errorf("without setpci: %+v, %v", u, err)
-	}
-	steps[0].Want.Number = new(1000)
-	if u, err := h.Machine().Apply(t.Context(), steps, nil); err == nil || len(u.Steps) > 0 {
-		t.Errorf("1000 bytes: %+v, %v", u, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, mlx5(false))
+		steps := []local.Step{{Port: ens0, Field: nic.FieldMaxReadRequest, Driver: nic.DriverMLX5, Want: local.Value{Number: new(4096)}}}
+		if p := read(t, h.MachineOf()).Ports[ens0]; p.MaxReadRequest.Set || p.Missing[nic.FieldMaxReadRequest] == nic.NotInDriver || p.Missing[nic.FieldMaxReadRequest] == "" {
+			t.Errorf("%+v, %q", p.MaxReadRequest, p.Missing[nic.FieldMaxReadRequest])
+		}
+		h.SetFaults(localtest.Faults{Lockdown: true})
+		if _, err := h.Machine().Apply(t.Context(), steps, nil); !errors.Is(err, local.ErrIgnored) {
+			t.Errorf("locked down: %v", err)
+		}
+		h.SetFaults(localtest.Faults{})
+		delete(h.Programs, "setpci")
+		if u, err := h.Machine().Apply(t.Context(), steps, nil); err == nil || len(u.Steps) > 0 {
+			t.Errorf("without setpci: %+v, %v", u, err)
+		}
+		steps[0].Want.Number = new(1000)
+		if u, err := h.Machine().Apply(t.Context(), steps, nil); err == nil || len(u.Steps) > 0 {
+			t.Errorf("1000 bytes: %+v, %v", u, err)
+		}
+	})
 }
 
 // A step from a file cannot name anything that is not a parameter.
 func TestForeignParameter(t *testing.T) {
-	for _, v := range []map[string]uint64{{"../../qos": 1}, {"rp_ai_rate": 1 << 40}} {
-		s := local.Step{Port: ens0, Field: nic.FieldDCQCN, Want: local.Value{DCQCN: v}}
-		if err := s.Check(nil); err == nil {
-			t.Errorf("%v is taken", v)
+	synctest.Test(t, func(t *testing.T) {
+		for _, v := range []map[string]uint64{{"../../qos": 1}, {"rp_ai_rate": 1 << 40}} {
+			s := local.Step{Port: ens0, Field: nic.FieldDCQCN, Want: local.Value{DCQCN: v}}
+			if err := s.Check(nil); err == nil {
+				t.Errorf("%v is taken", v)
+			}
+			h := newHost(t, mlx5(true))
+			if u, err := h.Machine().Apply(t.Context(), []local.Step{s}, nil); err == nil || len(u.Steps) > 0 {
+				t.Errorf("%v: %+v, %v", v, u, err)
+			}
 		}
-		h := newHost(t, mlx5(true))
-		if u, err := h.Machine().Apply(t.Context(), []local.Step{s}, nil); err == nil || len(u.Steps) > 0 {
-			t.Errorf("%v: %+v, %v", v, u, err)
-		}
-	}
+	})
 }

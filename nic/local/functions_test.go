@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
@@ -53,89 +54,95 @@ func TestVFs(t *testing.T) {
 		"not used": {}, "up": {use: true, want: "VF 1 (ens1v1 is up)"}, "in a guest": {driver: "vfio-pci", use: true, want: "VF 1 (driver vfio-pci)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := withVFs(t)
-			m, want := h.Machine(), vfWant(3, "on")
-			steps := m.Plan(readVFs(t, m), want, local.Options{})
-			undo, err := m.Apply(ctx, steps, nil)
-			if err != nil || len(steps) != 2 {
-				t.Fatalf("%v: %+v", err, steps)
-			}
-			running := readVFs(t, m)
-			if p := running.Ports[vfPort]; p.VFs != qos.Of(3) || p.VFTrust != qos.Of("on") || p.MaxVFs != 4 || p.Representors != qos.Of(false) {
-				t.Errorf("%+v", p.Functions)
-			}
-			if left := nic.Diff(running, want); len(left) > 0 {
-				t.Errorf("left: %+v", left)
-			}
-			if used.use {
-				h.UseVF(vfPort, 1, used.driver)
-			}
-			err = m.Revert(ctx, undo)
-			n := readVFs(t, m).Ports[vfPort].VFs.V
-			if !used.use && (err != nil || n != 0) || used.use && (!errors.Is(err, local.ErrInUse) || !strings.Contains(err.Error(), used.want) || n != 3) {
-				t.Errorf("%d VFs: %v", n, err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				h := withVFs(t)
+				m, want := h.Machine(), vfWant(3, "on")
+				steps := m.Plan(readVFs(t, m), want, local.Options{})
+				undo, err := m.Apply(ctx, steps, nil)
+				if err != nil || len(steps) != 2 {
+					t.Fatalf("%v: %+v", err, steps)
+				}
+				running := readVFs(t, m)
+				if p := running.Ports[vfPort]; p.VFs != qos.Of(3) || p.VFTrust != qos.Of("on") || p.MaxVFs != 4 || p.Representors != qos.Of(false) {
+					t.Errorf("%+v", p.Functions)
+				}
+				if left := nic.Diff(running, want); len(left) > 0 {
+					t.Errorf("left: %+v", left)
+				}
+				if used.use {
+					h.UseVF(vfPort, 1, used.driver)
+				}
+				err = m.Revert(ctx, undo)
+				n := readVFs(t, m).Ports[vfPort].VFs.V
+				if !used.use && (err != nil || n != 0) || used.use && (!errors.Is(err, local.ErrInUse) || !strings.Contains(err.Error(), used.want) || n != 3) {
+					t.Errorf("%d VFs: %v", n, err)
+				}
+			})
 		})
 	}
 }
 
 // If only some VFs were trusted, the revert restores exactly those; the number of VFs is unchanged.
 func TestVFTrust(t *testing.T) {
-	ctx := context.Background()
-	h := withVFs(t)
-	m := h.Machine()
-	if _, err := m.Apply(ctx, m.Plan(readVFs(t, m), vfWant(3, ""), local.Options{}), nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.VFs.SetTrust(ctx, vfPort, 1, true); err != nil {
-		t.Fatal(err)
-	}
-	h.Writes()
-	running := readVFs(t, m)
-	undo, err := m.Apply(ctx, m.Plan(running, vfWant(0, "on"), local.Options{}), nil)
-	if want := []string{"set trust of VF 0 of ens1", "set trust of VF 2 of ens1"}; err != nil || running.Ports[vfPort].VFTrust.V != "on for VF 1" || !slices.Equal(h.Writes(), want) {
-		t.Errorf("%v: %+v", err, running.Ports[vfPort].Functions)
-	}
-	if err := undo.Check(nil); err != nil {
-		t.Error(err)
-	}
-	if err := m.Revert(ctx, undo); err != nil || readVFs(t, m).Ports[vfPort].VFTrust.V != "on for VF 1" {
-		t.Error(err)
-	}
-	// A different number is never written while VFs exist, whatever a step says.
-	if _, err := m.Apply(ctx, []local.Step{{Port: vfPort, Field: nic.FieldVFs, Want: local.Value{Number: new(2)}}}, nil); !errors.Is(err, local.ErrInUse) {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		h := withVFs(t)
+		m := h.Machine()
+		if _, err := m.Apply(ctx, m.Plan(readVFs(t, m), vfWant(3, ""), local.Options{}), nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.VFs.SetTrust(ctx, vfPort, 1, true); err != nil {
+			t.Fatal(err)
+		}
+		h.Writes()
+		running := readVFs(t, m)
+		undo, err := m.Apply(ctx, m.Plan(running, vfWant(0, "on"), local.Options{}), nil)
+		if want := []string{"set trust of VF 0 of ens1", "set trust of VF 2 of ens1"}; err != nil || running.Ports[vfPort].VFTrust.V != "on for VF 1" || !slices.Equal(h.Writes(), want) {
+			t.Errorf("%v: %+v", err, running.Ports[vfPort].Functions)
+		}
+		if err := undo.Check(nil); err != nil {
+			t.Error(err)
+		}
+		if err := m.Revert(ctx, undo); err != nil || readVFs(t, m).Ports[vfPort].VFTrust.V != "on for VF 1" {
+			t.Error(err)
+		}
+		// A different number is never written while VFs exist, whatever a step says.
+		if _, err := m.Apply(ctx, []local.Step{{Port: vfPort, Field: nic.FieldVFs, Want: local.Value{Number: new(2)}}}, nil); !errors.Is(err, local.ErrInUse) {
+			t.Error(err)
+		}
+	})
 }
 
 func TestVFLimits(t *testing.T) {
-	h := withVFs(t)
-	h.Add(localtest.Port{Name: "eth9", RDMA: "mlx5_9", PCI: "0000:5e:00.0", Driver: nic.DriverMLX5})
-	m := h.Machine()
-	if _, err := m.Apply(context.Background(), m.Plan(readVFs(t, m), vfWant(2, ""), local.Options{}), nil); err != nil {
-		t.Fatal(err)
-	}
-	h.SetSwitchdev(vfPort)
-	running, err := m.Read(context.Background(), []string{vfPort, "eth9"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := vfWant(4, "")
-	want.Ports[vfPort].Representors = qos.Of(false)
-	want.Ports["eth9"] = &nic.Port{Name: "eth9", Functions: nic.Functions{VFs: qos.Of(1), VFTrust: qos.Of("on")}}
-	var got []string
-	for _, c := range nic.Diff(running, want) {
-		got = append(got, c.Port+" "+c.Field+" "+c.Old+" -> "+c.New+": "+c.Blocked)
-	}
-	all := []string{
-		"ens1 vfs 2 -> 4: changing the number removes all 2 VFs first, even those in use: stop what uses them, write 0 to /sys/class/net/ens1/device/sriov_numvfs, and apply again",
-		"ens1 representors on -> off: changing the mode recreates the interface and removes its VFs: with no VF in use, 'devlink dev eswitch set pci/0000:3b:00.0 mode legacy', and apply again",
-		"eth9 vfs 0 -> 1: the firmware offers 0 VFs: set SRIOV_EN=1 and NUM_OF_VFS=1 with mlxconfig, and reset the card; in some servers SR-IOV is off in the BIOS",
-	}
-	if !slices.Equal(got, all) {
-		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(all, "\n"))
-	}
-	if steps := m.Plan(running, want, local.Options{}); len(steps) > 0 {
-		t.Errorf("steps: %+v", steps)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := withVFs(t)
+		h.Add(localtest.Port{Name: "eth9", RDMA: "mlx5_9", PCI: "0000:5e:00.0", Driver: nic.DriverMLX5})
+		m := h.Machine()
+		if _, err := m.Apply(context.Background(), m.Plan(readVFs(t, m), vfWant(2, ""), local.Options{}), nil); err != nil {
+			t.Fatal(err)
+		}
+		h.SetSwitchdev(vfPort)
+		running, err := m.Read(context.Background(), []string{vfPort, "eth9"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := vfWant(4, "")
+		want.Ports[vfPort].Representors = qos.Of(false)
+		want.Ports["eth9"] = &nic.Port{Name: "eth9", Functions: nic.Functions{VFs: qos.Of(1), VFTrust: qos.Of("on")}}
+		var got []string
+		for _, c := range nic.Diff(running, want) {
+			got = append(got, c.Port+" "+c.Field+" "+c.Old+" -> "+c.New+": "+c.Blocked)
+		}
+		all := []string{
+			"ens1 vfs 2 -> 4: changing the number removes all 2 VFs first, even those in use: stop what uses them, write 0 to /sys/class/net/ens1/device/sriov_numvfs, and apply again",
+			"ens1 representors on -> off: changing the mode recreates the interface and removes its VFs: with no VF in use, 'devlink dev eswitch set pci/0000:3b:00.0 mode legacy', and apply again",
+			"eth9 vfs 0 -> 1: the firmware offers 0 VFs: set SRIOV_EN=1 and NUM_OF_VFS=1 with mlxconfig, and reset the card; in some servers SR-IOV is off in the BIOS",
+		}
+		if !slices.Equal(got, all) {
+			t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(all, "\n"))
+		}
+		if steps := m.Plan(running, want, local.Options{}); len(steps) > 0 {
+			t.Errorf("steps: %+v", steps)
+		}
+	})
 }

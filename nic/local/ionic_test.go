@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -66,57 +67,59 @@ func findChange(t *testing.T, h, want *nic.Host, field string) nic.Change {
 }
 
 func TestIonicApplyAndRevert(t *testing.T) {
-	h, cards := amd(t)
-	m, want := h.Machine(), desired(ens0)
-	before := held(cards)
-	running := read(t, m)
-	for _, f := range []string{"dcbx", "cable", "cnp_priority", "traffic_class"} {
-		if running.Ports[ens0].Missing[f] != nic.NotInDriver {
-			t.Errorf("%s is %q", f, running.Ports[ens0].Missing[f])
+	synctest.Test(t, func(t *testing.T) {
+		h, cards := amd(t)
+		m, want := h.Machine(), desired(ens0)
+		before := held(cards)
+		running := read(t, m)
+		for _, f := range []string{"dcbx", "cable", "cnp_priority", "traffic_class"} {
+			if running.Ports[ens0].Missing[f] != nic.NotInDriver {
+				t.Errorf("%s is %q", f, running.Ports[ens0].Missing[f])
+			}
 		}
-	}
-	steps := overJSON(t, m.Plan(running, want, local.Options{}))
-	if diff := cmp.Diff([]string{"dscp", "ets", "pfc", "ecn", "mode", "tos", "mtu"}, fields(steps)); diff != "" {
-		t.Fatalf("steps (-want +got):\n%s", diff)
-	}
-	u := apply(t, m, steps)
-	writes := cards.Writes()
-	if len(writes) == 0 || h.Writes() == nil {
-		t.Fatal("nothing was written")
-	}
-	for _, w := range writes {
-		if !strings.Contains(w, "-4242-4242-000011010000 ") && !strings.Contains(w, "-r ionic_0 ") {
-			t.Errorf("not of this port: %s", w)
+		steps := overJSON(t, m.Plan(running, want, local.Options{}))
+		if diff := cmp.Diff([]string{"dscp", "ets", "pfc", "ecn", "mode", "tos", "mtu"}, fields(steps)); diff != "" {
+			t.Fatalf("steps (-want +got):\n%s", diff)
 		}
-	}
-	cards.Edit(func(cs []*nicctltest.Card, _ *qos.Trust) {
-		p := cs[0].Ports[0]
-		if p.PFC != qos.Priorities(3) || p.Pause != (nicctl.Pause{Type: "PFC", RX: true, TX: true}) || p.DSCP[26] != 3 || p.Schedule[6] != (nicctl.Share{Shown: true, Strict: true, Gbps: 10}) || p.Schedule[3].Percent != 60 {
-			t.Errorf("port %+v", p)
+		u := apply(t, m, steps)
+		writes := cards.Writes()
+		if len(writes) == 0 || h.Writes() == nil {
+			t.Fatal("nothing was written")
 		}
-		if d := cs[0].Devices[0]; !d.Enabled || d.CNPDSCP != 48 {
-			t.Errorf("device %+v", d)
+		for _, w := range writes {
+			if !strings.Contains(w, "-4242-4242-000011010000 ") && !strings.Contains(w, "-r ionic_0 ") {
+				t.Errorf("not of this port: %s", w)
+			}
 		}
-		if p := cs[1].Ports[0]; p.PFC != 0 || p.DSCP[26] != 0 {
-			t.Errorf("the other card: %+v", p)
+		cards.Edit(func(cs []*nicctltest.Card, _ *qos.Trust) {
+			p := cs[0].Ports[0]
+			if p.PFC != qos.Priorities(3) || p.Pause != (nicctl.Pause{Type: "PFC", RX: true, TX: true}) || p.DSCP[26] != 3 || p.Schedule[6] != (nicctl.Share{Shown: true, Strict: true, Gbps: 10}) || p.Schedule[3].Percent != 60 {
+				t.Errorf("port %+v", p)
+			}
+			if d := cs[0].Devices[0]; !d.Enabled || d.CNPDSCP != 48 {
+				t.Errorf("device %+v", d)
+			}
+			if p := cs[1].Ports[0]; p.PFC != 0 || p.DSCP[26] != 0 {
+				t.Errorf("the other card: %+v", p)
+			}
+		})
+		if left := m.Plan(read(t, m), want, local.Options{}); left != nil {
+			t.Errorf("left: %q", fields(left))
+		}
+		if again, err := m.Apply(t.Context(), steps, nil); err != nil || len(again.Steps) > 0 || cards.Writes() != nil {
+			t.Errorf("again: %+v, %v", again, err)
+		}
+		if err := m.Revert(t.Context(), overJSON(t, u)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(before, held(cards)); diff != "" {
+			t.Errorf("after the revert (-before +now):\n%s", diff)
+		}
+		cards.Writes()
+		if err := m.Revert(t.Context(), u); err != nil || cards.Writes() != nil {
+			t.Errorf("the second revert: %v", err)
 		}
 	})
-	if left := m.Plan(read(t, m), want, local.Options{}); left != nil {
-		t.Errorf("left: %q", fields(left))
-	}
-	if again, err := m.Apply(t.Context(), steps, nil); err != nil || len(again.Steps) > 0 || cards.Writes() != nil {
-		t.Errorf("again: %+v, %v", again, err)
-	}
-	if err := m.Revert(t.Context(), overJSON(t, u)); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(before, held(cards)); diff != "" {
-		t.Errorf("after the revert (-before +now):\n%s", diff)
-	}
-	cards.Writes()
-	if err := m.Revert(t.Context(), u); err != nil || cards.Writes() != nil {
-		t.Errorf("the second revert: %v", err)
-	}
 }
 
 // nicctl is run once for all ports of a host, and each port gets the state of its own card.
@@ -137,59 +140,63 @@ func TestIonicPortsAreReadAtOnce(t *testing.T) {
 
 // On ionic, ethtool takes PFC for link pause and would turn PFC off.
 func TestIonicPauseOnlyThroughNicctl(t *testing.T) {
-	h, cards := amd(t)
-	m, want := h.Machine(), desired(ens0)
-	cards.Edit(func(cs []*nicctltest.Card, _ *qos.Trust) {
-		cs[0].Ports[0].Pause = nicctl.Pause{Type: "LINK", RX: true, TX: true}
-		cs[0].Ports[0].PFC = qos.Priorities(3)
-	})
-	running := read(t, m)
-	if p := running.Ports[ens0]; p.PFC != qos.Of(qos.PrioritySet(0)) || p.LinkPause != qos.Of(true) {
-		t.Errorf("a port that pauses its link: PFC %v, link pause %v", p.PFC, p.LinkPause)
-	}
-	s := findStep(t, m.Plan(running, want, local.Options{}), "pfc")
-	if len(s.Changes) != 2 {
-		t.Errorf("changes %+v", s.Changes)
-	}
-	u, err := m.Apply(t.Context(), []local.Step{s}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p := read(t, m).Ports[ens0]; p.PFC != qos.Of(qos.Priorities(3)) || p.LinkPause != qos.Of(false) {
-		t.Errorf("PFC %v, link pause %v", p.PFC, p.LinkPause)
-	}
-	if w := h.Writes(); slices.ContainsFunc(w, func(s string) bool { return strings.Contains(s, "pause") }) {
-		t.Errorf("by ethtool: %q", w)
-	}
-	if err := m.Revert(t.Context(), overJSON(t, u)); err != nil {
-		t.Fatal(err)
-	}
-	cards.Edit(func(cs []*nicctltest.Card, _ *qos.Trust) {
-		if p := cs[0].Ports[0]; p.Pause != (nicctl.Pause{Type: "LINK", RX: true, TX: true}) || p.PFC != qos.Priorities(3) {
-			t.Errorf("after the revert %+v", p)
+	synctest.Test(t, func(t *testing.T) {
+		h, cards := amd(t)
+		m, want := h.Machine(), desired(ens0)
+		cards.Edit(func(cs []*nicctltest.Card, _ *qos.Trust) {
+			cs[0].Ports[0].Pause = nicctl.Pause{Type: "LINK", RX: true, TX: true}
+			cs[0].Ports[0].PFC = qos.Priorities(3)
+		})
+		running := read(t, m)
+		if p := running.Ports[ens0]; p.PFC != qos.Of(qos.PrioritySet(0)) || p.LinkPause != qos.Of(true) {
+			t.Errorf("a port that pauses its link: PFC %v, link pause %v", p.PFC, p.LinkPause)
 		}
+		s := findStep(t, m.Plan(running, want, local.Options{}), "pfc")
+		if len(s.Changes) != 2 {
+			t.Errorf("changes %+v", s.Changes)
+		}
+		u, err := m.Apply(t.Context(), []local.Step{s}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := read(t, m).Ports[ens0]; p.PFC != qos.Of(qos.Priorities(3)) || p.LinkPause != qos.Of(false) {
+			t.Errorf("PFC %v, link pause %v", p.PFC, p.LinkPause)
+		}
+		if w := h.Writes(); slices.ContainsFunc(w, func(s string) bool { return strings.Contains(s, "pause") }) {
+			t.Errorf("by ethtool: %q", w)
+		}
+		if err := m.Revert(t.Context(), overJSON(t, u)); err != nil {
+			t.Fatal(err)
+		}
+		cards.Edit(func(cs []*nicctltest.Card, _ *qos.Trust) {
+			if p := cs[0].Ports[0]; p.Pause != (nicctl.Pause{Type: "LINK", RX: true, TX: true}) || p.PFC != qos.Priorities(3) {
+				t.Errorf("after the revert %+v", p)
+			}
+		})
 	})
 }
 
 func TestIonicClassificationIsOfAllCards(t *testing.T) {
-	h, cards := amd(t)
-	m, want := h.Machine(), desired(ens0)
-	apply(t, m, m.Plan(read(t, m), want, local.Options{}))
-	cards.Edit(func(_ []*nicctltest.Card, trust *qos.Trust) { *trust = qos.TrustPCP })
-	steps := m.Plan(read(t, m), want, local.Options{})
-	if len(steps) != 1 || steps[0].Field != "dscp" || !strings.Contains(steps[0].What, "all AMD cards of the host") {
-		t.Fatalf("%+v", steps)
-	}
-	u := apply(t, m, steps)
-	if left := m.Plan(read(t, m), want, local.Options{}); left != nil {
-		t.Errorf("left: %q", fields(left))
-	}
-	if err := m.Revert(t.Context(), overJSON(t, u)); err != nil {
-		t.Fatal(err)
-	}
-	if p := read(t, m).Ports[ens0]; p.Trust != qos.Of(qos.TrustPCP) {
-		t.Errorf("after the revert %v", p.Trust)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h, cards := amd(t)
+		m, want := h.Machine(), desired(ens0)
+		apply(t, m, m.Plan(read(t, m), want, local.Options{}))
+		cards.Edit(func(_ []*nicctltest.Card, trust *qos.Trust) { *trust = qos.TrustPCP })
+		steps := m.Plan(read(t, m), want, local.Options{})
+		if len(steps) != 1 || steps[0].Field != "dscp" || !strings.Contains(steps[0].What, "all AMD cards of the host") {
+			t.Fatalf("%+v", steps)
+		}
+		u := apply(t, m, steps)
+		if left := m.Plan(read(t, m), want, local.Options{}); left != nil {
+			t.Errorf("left: %q", fields(left))
+		}
+		if err := m.Revert(t.Context(), overJSON(t, u)); err != nil {
+			t.Fatal(err)
+		}
+		if p := read(t, m).Ports[ens0]; p.Trust != qos.Of(qos.TrustPCP) {
+			t.Errorf("after the revert %v", p.Trust)
+		}
+	})
 }
 
 // A value that nicctl does not show is unknown, with the reason, and is not written.
@@ -233,32 +240,34 @@ func TestIonicNotReadable(t *testing.T) {
 }
 
 func TestIonicSaysWhatTheCardDoesNotTake(t *testing.T) {
-	for name, tt := range map[string]struct {
-		faults nicctltest.Faults
-		err    error
-	}{
-		"ignored":         {nicctltest.Faults{Ignore: true}, local.ErrIgnored},
-		"stays off":       {nicctltest.Faults{StaysOff: true}, local.ErrIgnored},
-		"a schedule":      {nicctltest.Faults{Refuse: "scheduling"}, nicctl.ErrRefused},
-		"no card anymore": {nicctltest.Faults{NoCards: true}, nicctl.ErrAccess},
-	} {
-		h, cards := amd(t)
-		m := h.Machine()
-		before := held(cards)
-		steps := m.Plan(read(t, m), desired(ens0), local.Options{})
-		cards.SetFaults(tt.faults)
-		u, err := m.Apply(t.Context(), steps, nil)
-		if !errors.Is(err, tt.err) {
-			t.Errorf("%s: %v", name, err)
+	synctest.Test(t, func(t *testing.T) {
+		for name, tt := range map[string]struct {
+			faults nicctltest.Faults
+			err    error
+		}{
+			"ignored":         {nicctltest.Faults{Ignore: true}, local.ErrIgnored},
+			"stays off":       {nicctltest.Faults{StaysOff: true}, local.ErrIgnored},
+			"a schedule":      {nicctltest.Faults{Refuse: "scheduling"}, nicctl.ErrRefused},
+			"no card anymore": {nicctltest.Faults{NoCards: true}, nicctl.ErrAccess},
+		} {
+			h, cards := amd(t)
+			m := h.Machine()
+			before := held(cards)
+			steps := m.Plan(read(t, m), desired(ens0), local.Options{})
+			cards.SetFaults(tt.faults)
+			u, err := m.Apply(t.Context(), steps, nil)
+			if !errors.Is(err, tt.err) {
+				t.Errorf("%s: %v", name, err)
+			}
+			cards.SetFaults(nicctltest.Faults{})
+			if err := m.Revert(t.Context(), u); err != nil {
+				t.Errorf("%s: revert: %v", name, err)
+			}
+			if diff := cmp.Diff(before, held(cards)); diff != "" {
+				t.Errorf("%s: after the revert (-before +now):\n%s", name, diff)
+			}
 		}
-		cards.SetFaults(nicctltest.Faults{})
-		if err := m.Revert(t.Context(), u); err != nil {
-			t.Errorf("%s: revert: %v", name, err)
-		}
-		if diff := cmp.Diff(before, held(cards)); diff != "" {
-			t.Errorf("%s: after the revert (-before +now):\n%s", name, diff)
-		}
-	}
+	})
 }
 
 // DCQCN cannot be turned on without a DSCP for its notifications.

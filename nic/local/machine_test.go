@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
@@ -173,13 +174,15 @@ func TestFilesAreBounded(t *testing.T) {
 }
 
 func TestFirmwareOwnedDCBXIsGivenBack(t *testing.T) {
-	h := newHost(t, mlx5(false))
-	m := h.Machine()
-	apply(t, m, m.Plan(read(t, m), desired(ens0), local.Options{}))
-	want := desired(ens0)
-	want.Ports[ens0].DCBX = qos.Of(nic.OwnerFirmware)
-	apply(t, m, m.Plan(read(t, m), want, local.Options{}))
-	if got := read(t, m).Ports[ens0].DCBX; got != qos.Of(nic.OwnerFirmware) {
-		t.Errorf("owner %+v", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, mlx5(false))
+		m := h.Machine()
+		apply(t, m, m.Plan(read(t, m), desired(ens0), local.Options{}))
+		want := desired(ens0)
+		want.Ports[ens0].DCBX = qos.Of(nic.OwnerFirmware)
+		apply(t, m, m.Plan(read(t, m), want, local.Options{}))
+		if got := read(t, m).Ports[ens0].DCBX; got != qos.Of(nic.OwnerFirmware) {
+			t.Errorf("owner %+v", got)
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -50,27 +51,29 @@ func TestManagementPath(t *testing.T) {
 		{"the member without a link may bounce", two, "bond0", local.Options{}, ens0, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := newHost(t, tt.ports...)
-			h.Routes(routes(tt.route)...)
-			if tt.down != "" {
-				h.Put("class/net/"+tt.down+"/carrier", "0\n")
-			}
-			m := h.Machine()
-			steps := m.Plan(read(t, m), desired(ens0), tt.o)
-			for _, s := range steps {
-				switch {
-				case s.Field != "pfc" && s.Blocked != "":
-					t.Errorf("%s is blocked: %s", s.What, s.Blocked)
-				case s.Field == "pfc" && (tt.blocked == "") != (s.Blocked == ""), s.Field == "pfc" && !strings.Contains(s.Blocked, tt.blocked):
-					t.Errorf("pfc is blocked: %q", s.Blocked)
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t, tt.ports...)
+				h.Routes(routes(tt.route)...)
+				if tt.down != "" {
+					h.Put("class/net/"+tt.down+"/carrier", "0\n")
 				}
-			}
-			if _, err := m.Apply(t.Context(), steps, nil); err != nil {
-				t.Fatal(err)
-			}
-			if done := h.State(ens0).PFC.Enabled != 0; done != (tt.blocked == "") {
-				t.Errorf("PFC written: %t", done)
-			}
+				m := h.Machine()
+				steps := m.Plan(read(t, m), desired(ens0), tt.o)
+				for _, s := range steps {
+					switch {
+					case s.Field != "pfc" && s.Blocked != "":
+						t.Errorf("%s is blocked: %s", s.What, s.Blocked)
+					case s.Field == "pfc" && (tt.blocked == "") != (s.Blocked == ""), s.Field == "pfc" && !strings.Contains(s.Blocked, tt.blocked):
+						t.Errorf("pfc is blocked: %q", s.Blocked)
+					}
+				}
+				if _, err := m.Apply(t.Context(), steps, nil); err != nil {
+					t.Fatal(err)
+				}
+				if done := h.State(ens0).PFC.Enabled != 0; done != (tt.blocked == "") {
+					t.Errorf("PFC written: %t", done)
+				}
+			})
 		})
 	}
 	h := newHost(t, mlx5(false))
@@ -85,49 +88,51 @@ func TestManagementPath(t *testing.T) {
 }
 
 func TestBond(t *testing.T) {
-	h := newHost(t,
-		localtest.Port{Name: ens0, RDMA: "mlx5_bond_0", PCI: pci0, Driver: nic.DriverMLX5, OFED: true, Bond: "bond0"},
-		localtest.Port{Name: ens1, PCI: pci1, Driver: nic.DriverMLX5, Bond: "bond0"})
-	h.Routes(routes("bond0")...)
-	m := h.Machine()
-	running := read(t, m)
-	if len(running.Ports) != 2 || running.Ports[ens1] == nil || running.Ports[ens1].RDMA != "mlx5_bond_0" {
-		t.Fatalf("%+v", running.Ports)
-	}
-	want := desired(ens0, ens1)
-	steps := m.Plan(running, want, local.Options{})
-	var pfc []local.Step
-	tos := 0
-	for _, s := range steps {
-		if s.Field == "pfc" {
-			pfc = append(pfc, s)
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t,
+			localtest.Port{Name: ens0, RDMA: "mlx5_bond_0", PCI: pci0, Driver: nic.DriverMLX5, OFED: true, Bond: "bond0"},
+			localtest.Port{Name: ens1, PCI: pci1, Driver: nic.DriverMLX5, Bond: "bond0"})
+		h.Routes(routes("bond0")...)
+		m := h.Machine()
+		running := read(t, m)
+		if len(running.Ports) != 2 || running.Ports[ens1] == nil || running.Ports[ens1].RDMA != "mlx5_bond_0" {
+			t.Fatalf("%+v", running.Ports)
 		}
-		if s.Field == "tos" {
-			tos++
-		}
-	}
-	if len(pfc) != 2 || pfc[0].Bond != "bond0" || !slices.Equal(pfc[0].Others, []string{ens1}) || !strings.Contains(pfc[1].What, "bond0 with "+ens0) {
-		t.Errorf("pfc: %+v", pfc)
-	}
-	if tos != 1 {
-		t.Errorf("the ToS of one RDMA device is set %d times", tos)
-	}
-	// Ports are changed one after the other: when the second link goes down, the first is up again
-	// and used by the bond.
-	h.SetFaults(localtest.Faults{LinkSlow: 3})
-	_, err := m.Apply(t.Context(), steps, func(_, _ int, s local.Step) {
-		if s.Field == "pfc" && s.Port == ens1 {
-			if p := read(t, m, ens0).Ports[ens0]; p.Carrier != qos.Of(true) {
-				t.Error("both links are down at once")
+		want := desired(ens0, ens1)
+		steps := m.Plan(running, want, local.Options{})
+		var pfc []local.Step
+		tos := 0
+		for _, s := range steps {
+			if s.Field == "pfc" {
+				pfc = append(pfc, s)
+			}
+			if s.Field == "tos" {
+				tos++
 			}
 		}
+		if len(pfc) != 2 || pfc[0].Bond != "bond0" || !slices.Equal(pfc[0].Others, []string{ens1}) || !strings.Contains(pfc[1].What, "bond0 with "+ens0) {
+			t.Errorf("pfc: %+v", pfc)
+		}
+		if tos != 1 {
+			t.Errorf("the ToS of one RDMA device is set %d times", tos)
+		}
+		// Ports are changed one after the other: when the second link goes down, the first is up again
+		// and used by the bond.
+		h.SetFaults(localtest.Faults{LinkSlow: 3})
+		_, err := m.Apply(t.Context(), steps, func(_, _ int, s local.Step) {
+			if s.Field == "pfc" && s.Port == ens1 {
+				if p := read(t, m, ens0).Ports[ens0]; p.Carrier != qos.Of(true) {
+					t.Error("both links are down at once")
+				}
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left := m.Plan(read(t, m), want, local.Options{}); left != nil {
+			t.Errorf("left: %q", fields(left))
+		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if left := m.Plan(read(t, m), want, local.Options{}); left != nil {
-		t.Errorf("left: %q", fields(left))
-	}
 }
 
 func TestFirmware(t *testing.T) {
@@ -137,90 +142,100 @@ func TestFirmware(t *testing.T) {
 		return slices.DeleteFunc(steps, func(s local.Step) bool { return s.Field != nic.FieldNV })
 	}
 	t.Run("stored, pending, reset, reverted", func(t *testing.T) {
-		h := newHost(t, mlx5(false))
-		card := mlxconfigtest.New("mstconfig", pci0)
-		card.Change("CNP_DSCP_P1", func(p *mlxconfigtest.Param) { p.Current, p.Next = 4, 4 })
-		h.SetCard(card)
-		m := h.Machine()
-		steps := overJSON(t, firmware(m.Plan(read(t, m), want, local.Options{})))
-		if len(steps) != 1 || steps[0].Layer != nic.LayerFirmware || len(steps[0].Want.NV) != 4 {
-			t.Fatalf("%+v", steps)
-		}
-		u := apply(t, m, steps)
-		if p := card.Get("CNP_DSCP_P1"); p.Next != 48 || p.Current != 4 {
-			t.Errorf("CNP_DSCP_P1 %+v", p)
-		}
-		running := read(t, m)
-		if left := firmware(m.Plan(running, want, local.Options{})); len(left) > 0 {
-			t.Errorf("staged settings are planned again: %+v", left)
-		}
-		pending := 0
-		for _, c := range nic.Diff(running, want) {
-			if c.Kind == nic.KindResetPending {
-				pending++
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(t, mlx5(false))
+			card := mlxconfigtest.New("mstconfig", pci0)
+			card.Change("CNP_DSCP_P1", func(p *mlxconfigtest.Param) { p.Current, p.Next = 4, 4 })
+			h.SetCard(card)
+			m := h.Machine()
+			steps := overJSON(t, firmware(m.Plan(read(t, m), want, local.Options{})))
+			if len(steps) != 1 || steps[0].Layer != nic.LayerFirmware || len(steps[0].Want.NV) != 4 {
+				t.Fatalf("%+v", steps)
 			}
-		}
-		if pending != 4 {
-			t.Errorf("%d settings wait for a reset, want 4", pending)
-		}
-		if err := m.Revert(t.Context(), overJSON(t, u)); err != nil {
-			t.Fatal(err)
-		}
-		if p := card.Get("LLDP_NB_RX_MODE_P1"); p.Next != 2 || card.Get("CNP_DSCP_P1").Next != 4 {
-			t.Errorf("not restored: %+v", p)
-		}
+			u := apply(t, m, steps)
+			if p := card.Get("CNP_DSCP_P1"); p.Next != 48 || p.Current != 4 {
+				t.Errorf("CNP_DSCP_P1 %+v", p)
+			}
+			running := read(t, m)
+			if left := firmware(m.Plan(running, want, local.Options{})); len(left) > 0 {
+				t.Errorf("staged settings are planned again: %+v", left)
+			}
+			pending := 0
+			for _, c := range nic.Diff(running, want) {
+				if c.Kind == nic.KindResetPending {
+					pending++
+				}
+			}
+			if pending != 4 {
+				t.Errorf("%d settings wait for a reset, want 4", pending)
+			}
+			if err := m.Revert(t.Context(), overJSON(t, u)); err != nil {
+				t.Fatal(err)
+			}
+			if p := card.Get("LLDP_NB_RX_MODE_P1"); p.Next != 2 || card.Get("CNP_DSCP_P1").Next != 4 {
+				t.Errorf("not restored: %+v", p)
+			}
+		})
 	})
 	t.Run("the second port of a card", func(t *testing.T) {
-		h := newHost(t, mlx5(false), localtest.Port{Name: ens1, RDMA: "mlx5_1", PCI: pci1, Driver: nic.DriverMLX5})
-		card := mlxconfigtest.New("mstconfig", pci0)
-		h.SetCard(card)
-		running := read(t, h.Machine())
-		if running.Ports[ens1].CardPort != 2 || running.Ports[ens1].NV == nil {
-			t.Errorf("%+v", running.Ports[ens1])
-		}
-		queries := 0
-		for _, c := range card.Calls() {
-			if strings.Contains(c, "query") {
-				queries++
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(t, mlx5(false), localtest.Port{Name: ens1, RDMA: "mlx5_1", PCI: pci1, Driver: nic.DriverMLX5})
+			card := mlxconfigtest.New("mstconfig", pci0)
+			h.SetCard(card)
+			running := read(t, h.Machine())
+			if running.Ports[ens1].CardPort != 2 || running.Ports[ens1].NV == nil {
+				t.Errorf("%+v", running.Ports[ens1])
 			}
-		}
-		if queries != 1 {
-			t.Errorf("the card was asked %d times: %q", queries, card.Calls())
-		}
+			queries := 0
+			for _, c := range card.Calls() {
+				if strings.Contains(c, "query") {
+					queries++
+				}
+			}
+			if queries != 1 {
+				t.Errorf("the card was asked %d times: %q", queries, card.Calls())
+			}
+		})
 	})
 	t.Run("no tool", func(t *testing.T) {
-		m := newHost(t, mlx5(false)).Machine()
-		running := read(t, m)
-		if why := running.Ports[ens0].Missing["nv"]; !strings.Contains(why, "mlxconfig") {
-			t.Errorf("nv: %q", why)
-		}
-		if s := firmware(m.Plan(running, want, local.Options{})); len(s) > 0 {
-			t.Errorf("%+v", s)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			m := newHost(t, mlx5(false)).Machine()
+			running := read(t, m)
+			if why := running.Ports[ens0].Missing["nv"]; !strings.Contains(why, "mlxconfig") {
+				t.Errorf("nv: %q", why)
+			}
+			if s := firmware(m.Plan(running, want, local.Options{})); len(s) > 0 {
+				t.Errorf("%+v", s)
+			}
+		})
 	})
 	t.Run("the tool fails", func(t *testing.T) {
-		h := newHost(t, mlx5(false))
-		card := mlxconfigtest.New("mstconfig", pci0)
-		card.SetFaults(mlxconfigtest.Faults{Closed: true})
-		h.SetCard(card)
-		m := h.Machine()
-		if why := read(t, m).Ports[ens0].Missing["nv"]; !strings.Contains(why, "Failed to open the device (") || !strings.Contains(why, "root") {
-			t.Errorf("nv: %q", why)
-		}
-		h.Programs["mstconfig"] = runnertest.Prints("", "segmentation fault\n", 139)
-		if why := read(t, m).Ports[ens0].Missing["nv"]; !strings.Contains(why, "exit status 139") {
-			t.Errorf("nv: %q", why)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(t, mlx5(false))
+			card := mlxconfigtest.New("mstconfig", pci0)
+			card.SetFaults(mlxconfigtest.Faults{Closed: true})
+			h.SetCard(card)
+			m := h.Machine()
+			if why := read(t, m).Ports[ens0].Missing["nv"]; !strings.Contains(why, "Failed to open the device (") || !strings.Contains(why, "root") {
+				t.Errorf("nv: %q", why)
+			}
+			h.Programs["mstconfig"] = runnertest.Prints("", "segmentation fault\n", 139)
+			if why := read(t, m).Ports[ens0].Missing["nv"]; !strings.Contains(why, "exit status 139") {
+				t.Errorf("nv: %q", why)
+			}
+		})
 	})
 	t.Run("not read where not wanted", func(t *testing.T) {
-		h := newHost(t, mlx5(false))
-		card := mlxconfigtest.New("mstconfig", pci0)
-		h.SetCard(card)
-		m := h.Machine()
-		m.NoFirmware = true
-		if read(t, m); len(card.Calls()) > 0 {
-			t.Errorf("calls %q", card.Calls())
-		}
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(t, mlx5(false))
+			card := mlxconfigtest.New("mstconfig", pci0)
+			h.SetCard(card)
+			m := h.Machine()
+			m.NoFirmware = true
+			if read(t, m); len(card.Calls()) > 0 {
+				t.Errorf("calls %q", card.Calls())
+			}
+		})
 	})
 }
 
@@ -280,29 +295,31 @@ func TestCounters(t *testing.T) {
 }
 
 func TestHostileSteps(t *testing.T) {
-	h := newHost(t, mlx5(true))
-	m := h.Machine()
-	big := 1 << 20
-	before := h.State(ens0)
-	for _, s := range []local.Step{
-		{Port: ens0, Field: "pfc"},
-		{Port: ens0, Field: "shell"},
-		{Port: ens0, Field: "nv"},
-		{Port: "../../etc", Field: "mtu", Want: local.Value{Number: &big}},
-		{Port: ens0, Field: "mtu", Want: local.Value{Number: &big}},
-		{Port: ens0, Field: "ets", Want: local.Value{ETS: &nic.ETS{PriorityToTC: [8]int8{-1}}}},
-		{Port: ens0, Field: "buffers", Want: local.Value{Buffers: &nic.Buffers{PriorityToBuffer: [8]int8{9}}}},
-	} {
-		if u, err := m.Apply(t.Context(), []local.Step{s}, nil); err == nil || len(u.Steps) > 0 {
-			t.Errorf("%s of %s: %v", s.Field, s.Port, err)
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, mlx5(true))
+		m := h.Machine()
+		big := 1 << 20
+		before := h.State(ens0)
+		for _, s := range []local.Step{
+			{Port: ens0, Field: "pfc"},
+			{Port: ens0, Field: "shell"},
+			{Port: ens0, Field: "nv"},
+			{Port: "../../etc", Field: "mtu", Want: local.Value{Number: &big}},
+			{Port: ens0, Field: "mtu", Want: local.Value{Number: &big}},
+			{Port: ens0, Field: "ets", Want: local.Value{ETS: &nic.ETS{PriorityToTC: [8]int8{-1}}}},
+			{Port: ens0, Field: "buffers", Want: local.Value{Buffers: &nic.Buffers{PriorityToBuffer: [8]int8{9}}}},
+		} {
+			if u, err := m.Apply(t.Context(), []local.Step{s}, nil); err == nil || len(u.Steps) > 0 {
+				t.Errorf("%s of %s: %v", s.Field, s.Port, err)
+			}
 		}
-	}
-	if err := m.Revert(t.Context(), local.Undo{Steps: []local.UndoStep{{Port: ens0, Field: "shell"}}}); !errors.Is(err, local.ErrUnsupported) {
-		t.Errorf("undo of nothing known: %v", err)
-	}
-	if w := h.Writes(); w != nil || !cmp.Equal(before, h.State(ens0)) {
-		t.Errorf("written: %q", w)
-	}
+		if err := m.Revert(t.Context(), local.Undo{Steps: []local.UndoStep{{Port: ens0, Field: "shell"}}}); !errors.Is(err, local.ErrUnsupported) {
+			t.Errorf("undo of nothing known: %v", err)
+		}
+		if w := h.Writes(); w != nil || !cmp.Equal(before, h.State(ens0)) {
+			t.Errorf("written: %q", w)
+		}
+	})
 }
 
 // stats is a driver that reports the given statistics.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -117,56 +118,58 @@ func TestUppersApplyAndRevert(t *testing.T) {
 	} {
 		for record, before := range map[string]bool{"of the apply": false, "before it": true} {
 			t.Run(name+" "+record, func(t *testing.T) {
-				h := bonded(t)
-				for _, dev := range []string{ens0, ens1, "bond0", "bond0.100"} {
-					if mtu := tt.from[dev]; mtu != 0 {
-						h.SetMTU(dev, mtu)
+				synctest.Test(t, func(t *testing.T) {
+					h := bonded(t)
+					for _, dev := range []string{ens0, ens1, "bond0", "bond0.100"} {
+						if mtu := tt.from[dev]; mtu != 0 {
+							h.SetMTU(dev, mtu)
+						}
 					}
-				}
-				was := mtus(h)
-				m, want := h.Machine(), stack(tt.mtu)
-				steps := m.Plan(read(t, m), want, local.Options{})
-				var order []string
-				for _, s := range steps {
-					order = append(order, s.Port+" "+s.Field)
-					if err := s.Check(want.Manages); err != nil {
-						t.Error(err)
+					was := mtus(h)
+					m, want := h.Machine(), stack(tt.mtu)
+					steps := m.Plan(read(t, m), want, local.Options{})
+					var order []string
+					for _, s := range steps {
+						order = append(order, s.Port+" "+s.Field)
+						if err := s.Check(want.Manages); err != nil {
+							t.Error(err)
+						}
 					}
-				}
-				if got := strings.Join(order, ", "); got != tt.steps {
-					t.Errorf("steps: %s", got)
-				}
-				first, err := m.Before(t.Context(), steps)
-				if err != nil {
-					t.Fatal(err)
-				}
-				u := apply(t, m, overJSON(t, steps))
-				if before {
-					u = first
-				}
-				if got, w := mtus(h), fmt.Sprintf("%[1]d %[1]d %[1]d %[1]d", tt.mtu); got != w {
-					t.Errorf("MTUs %s", got)
-				}
-				got := read(t, m)
-				if e := got.Uppers["bond0.100"].Egress.V; e != (nic.PCPs{2: 3, 3: 3, 6: 6}) {
-					t.Errorf("map %v", e)
-				}
-				if left := nic.Diff(got, want); left != nil {
-					t.Errorf("left: %+v", left)
-				}
-				u = overJSON(t, u)
-				if err := u.Check(want.Manages); err != nil {
-					t.Fatal(err)
-				}
-				if err := m.Revert(t.Context(), u); err != nil {
-					t.Fatal(err)
-				}
-				if got := mtus(h); got != was {
-					t.Errorf("reverted to %s, from %s", got, was)
-				}
-				if e := read(t, m).Uppers["bond0.100"].Egress.V; e != (nic.PCPs{}) {
-					t.Errorf("map after the revert: %v", e)
-				}
+					if got := strings.Join(order, ", "); got != tt.steps {
+						t.Errorf("steps: %s", got)
+					}
+					first, err := m.Before(t.Context(), steps)
+					if err != nil {
+						t.Fatal(err)
+					}
+					u := apply(t, m, overJSON(t, steps))
+					if before {
+						u = first
+					}
+					if got, w := mtus(h), fmt.Sprintf("%[1]d %[1]d %[1]d %[1]d", tt.mtu); got != w {
+						t.Errorf("MTUs %s", got)
+					}
+					got := read(t, m)
+					if e := got.Uppers["bond0.100"].Egress.V; e != (nic.PCPs{2: 3, 3: 3, 6: 6}) {
+						t.Errorf("map %v", e)
+					}
+					if left := nic.Diff(got, want); left != nil {
+						t.Errorf("left: %+v", left)
+					}
+					u = overJSON(t, u)
+					if err := u.Check(want.Manages); err != nil {
+						t.Fatal(err)
+					}
+					if err := m.Revert(t.Context(), u); err != nil {
+						t.Fatal(err)
+					}
+					if got := mtus(h); got != was {
+						t.Errorf("reverted to %s, from %s", got, was)
+					}
+					if e := read(t, m).Uppers["bond0.100"].Egress.V; e != (nic.PCPs{}) {
+						t.Errorf("map after the revert: %v", e)
+					}
+				})
 			})
 		}
 	}
@@ -174,80 +177,86 @@ func TestUppersApplyAndRevert(t *testing.T) {
 
 // A VLAN that the intent does not list follows its NIC to a lower MTU; the revert restores it.
 func TestVLANOfOthersComesBack(t *testing.T) {
-	h := newHost(t, mlx5(false))
-	h.SetMTU(ens0, 9000)
-	h.AddVLAN("v7", ens0, 7)
-	m := h.Machine()
-	u := apply(t, m, m.Plan(read(t, m), &nic.Host{Ports: map[string]*nic.Port{ens0: {Name: ens0, MTU: qos.Of(1500)}}}, local.Options{}))
-	if h.MTU("v7") != 1500 {
-		t.Fatal("the VLAN has kept its MTU")
-	}
-	if err := m.Revert(t.Context(), overJSON(t, u)); err != nil || h.MTU(ens0) != 9000 || h.MTU("v7") != 9000 {
-		t.Errorf("%v: %d, %d", err, h.MTU(ens0), h.MTU("v7"))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, mlx5(false))
+		h.SetMTU(ens0, 9000)
+		h.AddVLAN("v7", ens0, 7)
+		m := h.Machine()
+		u := apply(t, m, m.Plan(read(t, m), &nic.Host{Ports: map[string]*nic.Port{ens0: {Name: ens0, MTU: qos.Of(1500)}}}, local.Options{}))
+		if h.MTU("v7") != 1500 {
+			t.Fatal("the VLAN has kept its MTU")
+		}
+		if err := m.Revert(t.Context(), overJSON(t, u)); err != nil || h.MTU(ens0) != 9000 || h.MTU("v7") != 9000 {
+			t.Errorf("%v: %d, %d", err, h.MTU(ens0), h.MTU("v7"))
+		}
+	})
 }
 
 // A rejection by the kernel ends the run, and a record that names other devices is rejected.
 func TestUppersThatAreRefused(t *testing.T) {
-	h := bonded(t)
-	m, want := h.Machine(), stack(9000)
-	steps := m.Plan(read(t, m), want, local.Options{})
-	vlan := steps[len(steps)-1]
-	if _, err := m.Apply(t.Context(), []local.Step{vlan}, nil); !errors.Is(err, syscall.ERANGE) {
-		t.Errorf("a VLAN above its bond: %v", err)
-	}
-	if _, err := h.MachineOf().Apply(t.Context(), steps[:1], nil); !errors.Is(err, local.ErrPermission) {
-		t.Errorf("without root: %v", err)
-	}
-	h.SetFaults(localtest.Faults{Ignore: true})
-	if _, err := m.Apply(t.Context(), steps[:1], nil); !errors.Is(err, local.ErrIgnored) {
-		t.Errorf("a kernel that ignores the map: %v", err)
-	}
-	for name, v := range map[string]local.Value{
-		"a PCP of 8":  {PCPs: &nic.PCPs{8}},
-		"no map":      {Number: new(1)},
-		"a map twice": {PCPs: &nic.PCPs{}, Number: new(1)},
-	} {
-		s := local.Step{Port: "bond0.100", Field: nic.FieldEgress, Want: v}
-		if _, err := m.Apply(t.Context(), []local.Step{s}, nil); err == nil && s.Check(nil) == nil {
-			t.Errorf("%s is taken", name)
+	synctest.Test(t, func(t *testing.T) {
+		h := bonded(t)
+		m, want := h.Machine(), stack(9000)
+		steps := m.Plan(read(t, m), want, local.Options{})
+		vlan := steps[len(steps)-1]
+		if _, err := m.Apply(t.Context(), []local.Step{vlan}, nil); !errors.Is(err, syscall.ERANGE) {
+			t.Errorf("a VLAN above its bond: %v", err)
 		}
-	}
-	for name, along := range map[string]map[string]int{"a path": {"../x": 1500}, "an MTU of 1": {ens0: 1}} {
-		u := local.Undo{Steps: []local.UndoStep{{Port: "bond0", Field: nic.FieldMTU, Old: local.Value{Number: new(1500), Along: along}}}}
-		if err := u.Check(nil); err == nil {
-			t.Errorf("%s is taken", name)
+		if _, err := h.MachineOf().Apply(t.Context(), steps[:1], nil); !errors.Is(err, local.ErrPermission) {
+			t.Errorf("without root: %v", err)
 		}
-	}
-	// A device that is neither over nor below the bond is left alone.
-	h.SetFaults(localtest.Faults{})
-	h.Add(localtest.Port{Name: "eth7", PCI: "0000:77:00.0", Driver: nic.DriverMLX5})
-	u := local.Undo{Steps: []local.UndoStep{{Port: "bond0", Field: nic.FieldMTU, Old: local.Value{Number: new(2000), Along: map[string]int{"eth7": 4000}}}}}
-	if err := m.Revert(t.Context(), u); err != nil || h.MTU("eth7") != 1500 || h.MTU("bond0") != 2000 {
-		t.Errorf("%v: %d, %d", err, h.MTU("eth7"), h.MTU("bond0"))
-	}
+		h.SetFaults(localtest.Faults{Ignore: true})
+		if _, err := m.Apply(t.Context(), steps[:1], nil); !errors.Is(err, local.ErrIgnored) {
+			t.Errorf("a kernel that ignores the map: %v", err)
+		}
+		for name, v := range map[string]local.Value{
+			"a PCP of 8":  {PCPs: &nic.PCPs{8}},
+			"no map":      {Number: new(1)},
+			"a map twice": {PCPs: &nic.PCPs{}, Number: new(1)},
+		} {
+			s := local.Step{Port: "bond0.100", Field: nic.FieldEgress, Want: v}
+			if _, err := m.Apply(t.Context(), []local.Step{s}, nil); err == nil && s.Check(nil) == nil {
+				t.Errorf("%s is taken", name)
+			}
+		}
+		for name, along := range map[string]map[string]int{"a path": {"../x": 1500}, "an MTU of 1": {ens0: 1}} {
+			u := local.Undo{Steps: []local.UndoStep{{Port: "bond0", Field: nic.FieldMTU, Old: local.Value{Number: new(1500), Along: along}}}}
+			if err := u.Check(nil); err == nil {
+				t.Errorf("%s is taken", name)
+			}
+		}
+		// A device that is neither over nor below the bond is left alone.
+		h.SetFaults(localtest.Faults{})
+		h.Add(localtest.Port{Name: "eth7", PCI: "0000:77:00.0", Driver: nic.DriverMLX5})
+		u := local.Undo{Steps: []local.UndoStep{{Port: "bond0", Field: nic.FieldMTU, Old: local.Value{Number: new(2000), Along: map[string]int{"eth7": 4000}}}}}
+		if err := m.Revert(t.Context(), u); err != nil || h.MTU("eth7") != 1500 || h.MTU("bond0") != 2000 {
+			t.Errorf("%v: %d, %d", err, h.MTU("eth7"), h.MTU("bond0"))
+		}
+	})
 }
 
 // Another writer of a bond is detected like one of a NIC.
 func TestWatchOfUppers(t *testing.T) {
-	h := bonded(t)
-	m, want := h.Machine(), stack(9000)
-	steps := m.Plan(read(t, m), want, local.Options{})
-	apply(t, m, steps)
-	for i, found := range []string{"", "bond0 mtu 1500 9000"} {
-		rival := i == 1
-		if rival {
-			h.OnRead("/bond0/mtu", func() { h.SetMTU("bond0", 1500) })
-		}
-		got, err := m.Watch(t.Context(), want, steps)
-		var said []string
-		for _, c := range got {
-			if c.Port == "bond0" {
-				said = append(said, fmt.Sprint(c.Port, " ", c.Field, " ", c.Old, " ", c.New))
+	synctest.Test(t, func(t *testing.T) {
+		h := bonded(t)
+		m, want := h.Machine(), stack(9000)
+		steps := m.Plan(read(t, m), want, local.Options{})
+		apply(t, m, steps)
+		for i, found := range []string{"", "bond0 mtu 1500 9000"} {
+			rival := i == 1
+			if rival {
+				h.OnRead("/bond0/mtu", func() { h.SetMTU("bond0", 1500) })
+			}
+			got, err := m.Watch(t.Context(), want, steps)
+			var said []string
+			for _, c := range got {
+				if c.Port == "bond0" {
+					said = append(said, fmt.Sprint(c.Port, " ", c.Field, " ", c.Old, " ", c.New))
+				}
+			}
+			if err != nil || strings.Join(said, "; ") != found || !rival && got != nil {
+				t.Errorf("%v: %+v, %v", rival, got, err)
 			}
 		}
-		if err != nil || strings.Join(said, "; ") != found || !rival && got != nil {
-			t.Errorf("%v: %+v, %v", rival, got, err)
-		}
-	}
+	})
 }

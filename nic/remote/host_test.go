@@ -7,10 +7,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -227,12 +229,21 @@ func TestOptions(t *testing.T) {
 		{remote.Options{Binary: t.TempDir()}, remote.ErrBinary},
 		{remote.Options{Binary: script + "x"}, remote.ErrBinary},
 	} {
-		// Nothing listens there: Open must fail before it connects.
-		_, err := remote.Open(t.Context(), ssh.Config{Address: "127.0.0.1:1"}, c.o)
+		_, err := remote.Open(t.Context(), unused(t, false), c.o)
 		if !errors.Is(err, c.kind) || strings.Contains(err.Error(), password) {
 			t.Errorf("%+v: %v", c.o, err)
 		}
 	}
+}
+
+// unused returns the configuration of a connection that fails, or that must not be attempted.
+func unused(t *testing.T, attempted bool) ssh.Config {
+	return ssh.Config{Address: "192.0.2.1:22", User: "admin", Password: "x", Dial: func(context.Context, string, string) (net.Conn, error) {
+		if !attempted {
+			t.Error("a connection is attempted")
+		}
+		return nil, syscall.ECONNREFUSED
+	}}
 }
 
 // program returns a file that the kernel starts with a loader; "" makes it static.
@@ -261,7 +272,6 @@ func program(t *testing.T, loader string) string {
 // A program that depends on its own machine's libraries, as go build makes with cgo, is rejected
 // before anything is sent, and the error says what it needs.
 func TestDynamicProgram(t *testing.T) {
-	cfg := ssh.Config{Address: "127.0.0.1:1"} // nothing listens there
 	for _, c := range []struct {
 		o    remote.Options
 		says string // "" if a connection is attempted
@@ -272,7 +282,7 @@ func TestDynamicProgram(t *testing.T) {
 		{remote.Options{Binary: program(t, "/lib/ld.so\x00"), Dynamic: true}, ""},
 		{remote.Options{Binary: program(t, "")}, ""},
 	} {
-		_, err := remote.Open(t.Context(), cfg, c.o)
+		_, err := remote.Open(t.Context(), unused(t, c.says == ""), c.o)
 		if got := errors.Is(err, remote.ErrBinary); err == nil || got != (c.says != "") || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\x1b") {
 			t.Errorf("%+v: %v", c.o, err)
 		}
