@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -224,16 +223,10 @@ func TestQuote(t *testing.T) {
 
 func TestProbeWithoutSSH(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		closed, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addr := closed.Addr().String()
-		_ = closed.Close()
 		b := newBox(t, boxOptions{model: td2, release: "202405", ssh: true})
 		target := b.target
 		down := *target.SSH
-		down.Address = addr
+		down.Address = "127.0.0.1:1" // nobody listens there
 		target.SSH = &down
 		d := b.openAs(target)
 		facts, err := d.Probe(t.Context())

@@ -1,7 +1,6 @@
 package arch
 
 import (
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -14,33 +13,59 @@ import (
 // bubbles lists the functions that call their function arguments in virtual time.
 var bubbles = []string{"synctest.Test", "drivertest.Run", "drivertest.ApplyFar"}
 
-// realTime lists the tests that depend on something without virtual time, by file or folder, with
-// the reason.
+// realTime lists the tests that depend on something without virtual time, or need real sockets, by
+// file or folder, with the reason.
 var realTime = map[string]string{
-	"bench":                               "measures the clock",
-	"fleet/rollout_bench_test.go":         "measures the clock",
-	"fleet/store/dir_test.go":             "the kernel's locks of files, and times of files",
-	"fleet/store/etcd_test.go":            "etcd",
-	"internal/gnmi":                       "the client over real sockets",
-	"internal/ssh":                        "the client over real sockets, and OpenSSH",
-	"nic/dcb/kernel_test.go":              "the kernel",
-	"nic/local/notify_linux_test.go":      "the kernel",
-	"nic/remote/remote_test.go":           "OpenSSH",
-	"nic/runner/local_test.go":            "processes",
-	"testlab/hostvm":                      "a virtual machine",
-	"testlab/sim/cumulus/cumulus_test.go": "a web server over a real socket",
-	"cmd/roce-fabric/faults_test.go":      "processes",
-	"cmd/roce-fabric/script_cli_test.go":  "processes",
-	"cmd/roce-fabric/script_test.go":      "processes",
-	"cmd/roce-fabric/script_sshd_test.go": "OpenSSH",
-	"cmd/roce-fabric/watch_test.go":       "a web server and a lab over real sockets",
-	"cmd/roce-fabric/sweep_store_test.go": "virtual: the rule does not see that all worlds are in bubbles",
-	"cmd/roce-fabric/sweep_world_test.go": "virtual: the rule does not see that all worlds are in bubbles",
+	"bench":                                "measures the clock",
+	"cmd/roce-fabric/blocks_test.go":       "processes",
+	"cmd/roce-fabric/faults_test.go":       "processes",
+	"cmd/roce-fabric/render_gnmic_test.go": "a lab over real sockets",
+	"cmd/roce-fabric/script_cli_test.go":   "processes",
+	"cmd/roce-fabric/script_sshd_test.go":  "OpenSSH",
+	"cmd/roce-fabric/script_test.go":       "processes",
+	"cmd/roce-fabric/sweep_store_test.go":  "virtual: the rule does not see that all worlds are in bubbles",
+	"cmd/roce-fabric/sweep_world_test.go":  "virtual: the rule does not see that all worlds are in bubbles",
+	"cmd/roce-fabric/trap_test.go":         "the machine's addresses",
+	"cmd/roce-fabric/watch_test.go":        "a web server and a lab over real sockets",
+	"docs/site":                            "a browser",
+	"fleet/approval/approval_test.go":      "a web server over a real socket",
+	"fleet/hook/hook_test.go":              "a web server over a real socket",
+	"fleet/rollout_bench_test.go":          "measures the clock",
+	"fleet/store/etcd_test.go":             "etcd",
+	"internal/atomicfile/output_test.go":   "a socket in place of a file",
+	"internal/gnmi/server_test.go":         "a benchmark over real sockets",
+	"internal/ssh/dial_test.go":            "the socket of an ssh-agent",
+	"internal/ssh/openssh_test.go":         "OpenSSH",
+	"internal/ssh/stuck_test.go":           "peers that stop reading: others wait for the mutex of the writer",
+	"nic/dcb/kernel_test.go":               "the kernel",
+	"nic/local/notify_linux_test.go":       "the kernel",
+	"nic/remote/remote_test.go":            "OpenSSH",
+	"nic/runner/local_test.go":             "processes",
+	"testlab/containerlab":                 "containers",
+	"testlab/hostvm":                       "a virtual machine",
+	"testlab/lab/lab_test.go":              "the lab over real sockets",
+	"testlab/proxy":                        "a proxy between real sockets",
+	"testlab/sim/cumulus/cumulus_test.go":  "the simulator over a real socket",
+	"testlab/sim/eos/faults_test.go":       "the simulator over a real socket",
+	"testlab/sim/host/faults_test.go":      "the simulator over a real socket",
+	"testlab/sim/nxos/faults_test.go":      "the simulator over a real socket",
+	"testlab/sim/sonic/faults_test.go":     "the simulator over a real socket",
+	"testlab/sim/sonic/sonic_test.go":      "the simulator over a real socket",
 }
 
-var waits = []string{"Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
+// waits lists the calls that wait, or whose result is waited for.
+var waits = []string{
+	"time.Sleep", "time.After", "time.AfterFunc", "time.NewTimer", "time.NewTicker", "time.Tick",
+	"context.WithTimeout", "context.WithTimeoutCause", "context.WithDeadline", "context.WithDeadlineCause",
+}
 
-// TestWaits finds tests that wait for the real clock.
+// sockets lists the calls that open a socket. Time stands still in a bubble while a goroutine waits
+// for one.
+var sockets = []string{
+	"net.Listen", "net.ListenPacket", "net.Dial", "net.DialTimeout", "httptest.NewServer", "httptest.NewTLSServer", "httptest.NewUnstartedServer",
+}
+
+// TestWaits finds tests that wait for the real clock or open sockets.
 func TestWaits(t *testing.T) {
 	tr, err := parseTree(moduleRoot(t))
 	if err != nil {
@@ -62,13 +87,13 @@ func TestWaits(t *testing.T) {
 				allowed = path.Dir(allowed)
 			}
 			if used[allowed] = true; allowed == "." {
-				t.Errorf("%s:%d: %s waits for the real clock: call it in a bubble of testing/synctest", file, f.at.Line, f.what)
+				t.Errorf("%s:%d: %s", file, f.at.Line, f.what)
 			}
 		}
 	}
 	for name := range realTime {
 		if !used[name] {
-			t.Errorf("%s waits for nothing: it needs no entry in realTime", name)
+			t.Errorf("%s waits for nothing and opens no socket: it needs no entry in realTime", name)
 		}
 	}
 }
@@ -78,8 +103,8 @@ type waitFault struct {
 	what string
 }
 
-// waitFaults returns where the test files of a package wait for the real clock: outside a bubble,
-// and outside functions and types that only bubbles use.
+// waitFaults returns where the test files of a package open sockets or wait for the real clock:
+// outside a bubble, and outside functions and types that only bubbles use.
 func waitFaults(fset *token.FileSet, files []*ast.File) (out []waitFault) {
 	w := &waitFinder{calls: map[string][]call{}, types: map[string]bool{}, starts: map[string]bool{}}
 	for _, f := range files {
@@ -88,7 +113,7 @@ func waitFaults(fset *token.FileSet, files []*ast.File) (out []waitFault) {
 		}
 	}
 	for _, f := range w.found {
-		if !f.bubble && !w.virtual(f.in, nil) {
+		if f.socket || !f.bubble && !w.virtual(f.in, nil) {
 			out = append(out, waitFault{fset.Position(f.pos), f.what})
 		}
 	}
@@ -106,11 +131,15 @@ type waitFinder struct {
 	types map[string]bool
 	// starts holds the functions that start a bubble; their tables of test cases are outside it.
 	starts map[string]bool
-	found  []struct {
-		call
-		pos  token.Pos
-		what string
-	}
+	found  []finding
+}
+
+// finding is a call that waits or opens a socket.
+type finding struct {
+	call
+	pos    token.Pos
+	what   string
+	socket bool
 }
 
 func (w *waitFinder) walk(n ast.Node, in string, bubble bool) {
@@ -139,8 +168,11 @@ func (w *waitFinder) walk(n ast.Node, in string, bubble bool) {
 				}
 				return false
 			}
-			if name, ok := strings.CutPrefix(selector(n.Fun), "time."); ok && slices.Contains(waits, name) {
-				w.add(n.Pos(), in, bubble, "time."+name)
+			switch name := selector(n.Fun); {
+			case slices.Contains(waits, name):
+				w.add(n.Pos(), in, bubble, name)
+			case slices.Contains(sockets, name):
+				w.found = append(w.found, finding{call{in, bubble}, n.Pos(), name + " opens a socket: use testlab/memnet", true})
 			}
 		case *ast.ForStmt:
 			for _, clock := range []string{"Now", "Since", "Until"} {
@@ -156,11 +188,7 @@ func (w *waitFinder) walk(n ast.Node, in string, bubble bool) {
 }
 
 func (w *waitFinder) add(pos token.Pos, in string, bubble bool, what string) {
-	w.found = append(w.found, struct {
-		call
-		pos  token.Pos
-		what string
-	}{call{in, bubble}, pos, what})
+	w.found = append(w.found, finding{call{in, bubble}, pos, what + " waits for the real clock: call it in a bubble of testing/synctest", false})
 }
 
 // virtual reports whether a function or type is used only in bubbles. above lists the functions
@@ -219,6 +247,10 @@ func TestWaitsAreFound(t *testing.T) {
 		`func TestA(t *testing.T) { synctest.Test(t, func(t *testing.T) { wait() }); wait() }; func wait() { time.Sleep(1) }`: "time.Sleep",
 		`func TestA(t *testing.T) { one() }; func one() { two() }; func two() { _ = time.NewTicker(1); one() }`:               "time.NewTicker",
 		`func TestA(t *testing.T) { began := time.Now(); f(); t.Log(time.Since(began)) }`:                                     "",
+		`func TestA(t *testing.T) { ctx, end := context.WithTimeout(t.Context(), 1); defer end(); f(ctx) }`:                   "context.WithTimeout",
+		`func TestA(t *testing.T) { l, err := net.Listen("tcp", "127.0.0.1:0"); f(l, err) }`:                                  "net.Listen",
+		`func TestA(t *testing.T) { synctest.Test(t, func(t *testing.T) { s := httptest.NewServer(h); f(s) }) }`:              "httptest.NewServer",
+		`func TestA(t *testing.T) { synctest.Test(t, func(t *testing.T) { l, err := network.Listen("127.0.0.1:0"); f(l) }) }`: "",
 	} {
 		fset := token.NewFileSet()
 		file, err := parser.ParseFile(fset, "a_test.go", "package p\n"+body, parser.SkipObjectResolution)
@@ -227,7 +259,10 @@ func TestWaitsAreFound(t *testing.T) {
 		}
 		got := ""
 		for _, f := range waitFaults(fset, []*ast.File{file}) {
-			got += fmt.Sprint(f.what)
+			for _, end := range []string{" waits for ", " opens a "} {
+				f.what, _, _ = strings.Cut(f.what, end)
+			}
+			got += f.what
 		}
 		if got != want {
 			t.Errorf("%s: found %q, want %q", body, got, want)

@@ -76,7 +76,7 @@ func TestErr(t *testing.T) {
 	l := &life{Context: lock}
 	ctx, cancel := With(t.Context(), l)
 	defer cancel()
-	ctx, end := context.WithTimeout(ctx, time.Hour)
+	ctx, end := context.WithCancel(ctx)
 	defer end()
 	if err := Err(ctx); err != nil {
 		t.Error(err)
