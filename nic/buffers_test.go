@@ -83,7 +83,7 @@ func TestBuffersFor(t *testing.T) {
 func TestBuffersOfAnUnknownLink(t *testing.T) {
 	h, problems := desired(t, edit(t, "mlx5_1}", "mlx5_1, buffers: auto, willing: off, stallPrevention: auto}"))
 	p := h.Ports["ens2f0np0"]
-	if p.BufferSpeed.Set || !strings.Contains(fmt.Sprint(problems), "which is not known") {
+	if p.BufferSpeed.Set || !strings.Contains(fmt.Sprint(problems), "needs the speed and cable length of the link") {
 		t.Errorf("%+v, problems %v", p.BufferSpeed, problems)
 	}
 	if p.Willing != qos.Of(false) || p.StallPrevention != qos.Of(StallAuto) {

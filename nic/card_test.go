@@ -74,7 +74,7 @@ func TestDiffOfAVirtualFunction(t *testing.T) {
 			found[c.Field] = c.Blocked
 		}
 		for _, field := range []string{"dcqcn[rp_ai_rate]", FieldMaxReadRequest} {
-			if why, ok := found[field]; !ok || strings.Contains(why, "physical function's") != vf {
+			if why, ok := found[field]; !ok || strings.Contains(why, "its physical function") != vf {
 				t.Errorf("VF %v: %s: %q", vf, field, why)
 			}
 		}

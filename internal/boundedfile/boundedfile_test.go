@@ -49,7 +49,7 @@ func TestReadPipe(t *testing.T) {
 	}
 	defer func(d time.Duration) { pipeWait = d }(pipeWait)
 	pipeWait = 0
-	if _, err := Read(pipe, 4); err == nil || !strings.Contains(err.Error(), "nobody writes") {
+	if _, err := Read(pipe, 4); err == nil || !strings.Contains(err.Error(), "no process writes to this pipe") {
 		t.Errorf("without a writer: %v", err)
 	}
 }

@@ -26,7 +26,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 	must(os.Link(in("target"), in("second name")))
 	must(syscall.Mkfifo(in("pipe"), 0o600))
 	must(os.Mkdir(in("folder"), 0o700))
-	for name, want := range map[string]string{"link": "symbolic link", "dangling": "symbolic link", "pipe": "a pipe", "folder": "a folder", "second name": "2 names"} {
+	for name, want := range map[string]string{"link": "symbolic link", "dangling": "symbolic link", "pipe": "a pipe", "folder": "a folder", "second name": "2 hard links"} {
 		for _, flag := range []int{os.O_RDWR | os.O_CREATE, os.O_WRONLY | os.O_APPEND | os.O_CREATE, os.O_WRONLY | os.O_CREATE | os.O_TRUNC} {
 			f, err := Open(in(name), flag, 0o600)
 			if err == nil {

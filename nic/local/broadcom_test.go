@@ -123,7 +123,7 @@ func TestBNXTLosslessClasses(t *testing.T) {
 		w := want.Ports[ens0]
 		w.PFC = qos.Of(qos.Priorities(0, 3, 6))
 		running := read(t, m)
-		if c := findChange(t, running, want, "pfc"); c.Writable() || !strings.Contains(c.Blocked, "3 traffic classes") || !strings.Contains(c.Blocked, "has 2") {
+		if c := findChange(t, running, want, "pfc"); c.Writable() || !strings.Contains(c.Blocked, "3 traffic classes") || !strings.Contains(c.Blocked, "only 2 lossless") {
 			t.Errorf("%+v", c)
 		}
 		if f := fields(m.Plan(running, want, local.Options{})); slices.Contains(f, "pfc") {

@@ -27,9 +27,9 @@ func TestStatedSettings(t *testing.T) {
 		blocked string
 	}{
 		"buffers of mlx5":    {mlx5(false), buffers, "buffers cable pfc", ""},
-		"buffers of bnxt":    {bnxt(""), buffers, "", "mlx5 alone"},
-		"buffers of ice":     {ice, buffers, "", "mlx5 alone"},
-		"buffers of ionic":   {ionic(), buffers, "", "mlx5 alone"},
+		"buffers of bnxt":    {bnxt(""), buffers, "", "only mlx5 supports"},
+		"buffers of ice":     {ice, buffers, "", "only mlx5 supports"},
+		"buffers of ionic":   {ionic(), buffers, "", "only mlx5 supports"},
 		"willing on ice":     {ice, willing, "dcbx willing", ""},
 		"stall with OFED":    {mlx5(true), stall, "stall_prevention", ""},
 		"stall without OFED": {mlx5(false), stall, "", "NVIDIA's own driver"},
