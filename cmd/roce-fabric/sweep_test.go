@@ -18,12 +18,10 @@ import (
 	"testing/synctest"
 	"text/tabwriter"
 	"time"
-
-	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
 var (
-	sweepSeed    = flag.Uint64("sweep.seed", 0, "the first story of TestFaultSweep; 0 is 1, in nightly runs random")
+	sweepSeed    = flag.Uint64("sweep.seed", 0, "the first story of TestFaultSweep; 0 is by chance")
 	sweepStories = flag.Int("sweep.stories", 0, "how many stories TestFaultSweep tells at most; 0 is two, or as many as -sweep.for allows")
 	sweepFor     = flag.Duration("sweep.for", 0, "for how long TestFaultSweep begins stories; 0 is for as long as it takes")
 	sweepWay     = flag.String("sweep.way", "", "only this way in, such as \"sonic gnmi\"")
@@ -296,7 +294,10 @@ func TestFaultSweep(t *testing.T) {
 		w.tell(t, 0, func(*testing.T) story { return s })
 		return
 	}
-	seed := sharedtest.Seed(*sweepSeed)
+	seed := *sweepSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
 	most, until, before := int64(*sweepStories), time.Now().Add(*sweepFor), spent()
 	if most == 0 && *sweepFor == 0 {
 		most = 2
