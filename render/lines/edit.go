@@ -140,18 +140,18 @@ func (e Edit) Gone(undo Edit, now *Config) bool {
 	before, is := undo.lines(), e.Undo(now).lines()
 	set := false
 	for _, s := range e {
-		switch {
-		case s.Key == "" || s.Line == "" || s.Line == before[s.spot()]:
-		case s.Line == is[s.spot()]:
-			return false
-		default:
-			set = true
+		if s.Key == "" || s.Line == "" || s.Line == before[s.spot()] {
+			continue // the edit set no new value here
 		}
+		if s.Line == is[s.spot()] {
+			return false
+		}
+		set = true
 	}
 	return set
 }
 
-// lines returns the line of each setting by its place.
+// lines maps the place of each setting to its line.
 func (e Edit) lines() map[Setting]string {
 	out := make(map[Setting]string, len(e))
 	for _, s := range e {
