@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -294,10 +295,7 @@ func TestFaultSweep(t *testing.T) {
 		w.tell(t, 0, func(*testing.T) story { return s })
 		return
 	}
-	seed := *sweepSeed
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
+	seed := cmp.Or(*sweepSeed, rand.Uint64())
 	most, until, before := int64(*sweepStories), time.Now().Add(*sweepFor), spent()
 	if most == 0 && *sweepFor == 0 {
 		most = 2

@@ -311,7 +311,7 @@ func (m *Machine) lasts(now *native.Config, variant int) func(saved *native.Conf
 // there before it. An edit of which the switch accepted only the removals is not gone: its result
 // is not saved.
 func (m *Machine) gone(ctx context.Context, b Record, now *native.Config) (bool, error) {
-	if b.Alone(now) || !slices.Concat(b.Edit, b.Earlier).Gone(b.Undo, now) {
+	if !slices.Concat(b.Edit, b.Earlier).Gone(b.Undo, now) || b.Alone(now) || m.Holds(b.Edit, now, b.Variant) {
 		return false, nil
 	}
 	saved, err := m.Config(ctx, Startup)

@@ -137,10 +137,27 @@ func (u *undo) restoreBlock(s Setting, b *block) {
 // Gone reports whether a configuration has none of the values that the edit set. undo holds the
 // previous values. It is false for an edit that only removed lines.
 func (e Edit) Gone(undo Edit, now *Config) bool {
-	set := slices.DeleteFunc(slices.Clone(e), func(s Setting) bool {
-		return s.Key == "" || s.Line == "" || slices.ContainsFunc(undo, func(u Setting) bool { return u.spot() == s.spot() && u.Line == s.Line })
-	})
-	return len(set) > 0 && !slices.ContainsFunc(set, func(s Setting) bool { return len(Edit{s}.Commands(now)) == 0 })
+	before, is := undo.lines(), e.Undo(now).lines()
+	set := false
+	for _, s := range e {
+		if s.Key == "" || s.Line == "" || s.Line == before[s.spot()] {
+			continue // the edit set no new value here
+		}
+		if s.Line == is[s.spot()] {
+			return false
+		}
+		set = true
+	}
+	return set
+}
+
+// lines maps the place of each setting to its line.
+func (e Edit) lines() map[Setting]string {
+	out := make(map[Setting]string, len(e))
+	for _, s := range e {
+		out[s.spot()] = s.Line
+	}
+	return out
 }
 
 // IsOnlyChange reports whether, at the places of the edit, now holds only values that the edit
