@@ -115,7 +115,7 @@ func TestCommandLinesThatWouldNotRun(t *testing.T) {
 		"roce-fabric plan --svae x":                "unknown flag: --svae",
 		"roce-fabric plan extra":                   "takes no arguments",
 		"roce-fabric check --output yaml":          "--output yaml",
-		"roce-fabric validate --report yaml=r":     `no form "yaml"`,
+		"roce-fabric validate --report yaml=r":     `unknown form "yaml"`,
 		"roce-fabric apply --allow everything":     `unknown impact "everything"`,
 		"roce-fabric nic aply":                     `unknown command "aply"`,
 		"roce-fabric plan --parallel=many":         "invalid argument",

@@ -299,7 +299,7 @@ func TestUnexpectedWritesAreRejected(t *testing.T) {
 		tok := b.Apply(d)
 		tok.Device = "another"
 		for _, f := range []func(context.Context, *drivers.Token) error{d.Confirm, d.Revert} {
-			if err := f(t.Context(), tok); err == nil || !strings.Contains(err.Error(), "that of another") {
+			if err := f(t.Context(), tok); err == nil || !strings.Contains(err.Error(), "is for another") {
 				t.Errorf("error %v", err)
 			}
 			if err := f(t.Context(), &drivers.Token{Device: "sw1", Native: []byte("{")}); err == nil {

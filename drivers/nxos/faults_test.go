@@ -422,7 +422,7 @@ func TestUnexpectedWritesAreRejected(t *testing.T) {
 		}
 		tok := b.Apply(d)
 		for _, f := range []func(context.Context, *drivers.Token) error{d.Confirm, d.Revert} {
-			if err := f(t.Context(), &drivers.Token{Device: "another", Native: tok.Native}); err == nil || !strings.Contains(err.Error(), "that of another") {
+			if err := f(t.Context(), &drivers.Token{Device: "another", Native: tok.Native}); err == nil || !strings.Contains(err.Error(), "is for another") {
 				t.Errorf("error %v", err)
 			}
 			for _, raw := range []string{"{", `{"checkpoint":"theirs"}`, `{"checkpoint":"rf-x atomic"}`} {

@@ -149,7 +149,7 @@ func TestLinksByLLDP(t *testing.T) {
 				Switches: []Switch{running("leaf1", e0).sees(e0, "spine1", "Ethernet60/1"), running("spine1", "Ethernet1/1")},
 				Cables:   []Cable{{A: End{Device: "leaf1", Port: e0}, B: End{Device: "spine1", Port: "Ethernet1/1"}}},
 			},
-			"leaf1/Ethernet0-spine1/Ethernet1/1", `leaf1 Ethernet0: LLDP sees "spine1/Ethernet60/1" there`,
+			"leaf1/Ethernet0-spine1/Ethernet1/1", `leaf1 Ethernet0: LLDP shows "spine1/Ethernet60/1" there`,
 		},
 		"a switch that gives its MAC address for its name, by the ports of the cable": {
 			Input{
