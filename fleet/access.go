@@ -12,6 +12,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/fleet/systems"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -99,7 +100,7 @@ func (a *Access) open(ctx context.Context, sw *intent.Switch, reads bool) (drive
 		t.SSH.Log = a.Log.For(sw.Name, t.SSH.Password)
 		t.SSH.MaxOutput = int64(t.GNMI.MaxMessage)
 	}
-	return Systems.Open(t)
+	return systems.All.Open(t)
 }
 
 // target resolves the addresses and credentials of a switch.

@@ -6,8 +6,9 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/input"
+	"github.com/roce-fabric/roce-fabric/fleet/systems"
 	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
@@ -30,10 +31,6 @@ type CheckOptions struct {
 // Saved is the file with the saved configuration of a switch.
 type Saved struct{ Switch, File string }
 
-// maxConfig is the maximum size of a saved configuration in bytes. A config_db.json with
-// 512 ports has about 2 MB.
-const maxConfig = 64 << 20
-
 // Check checks an intent without devices. If only some devices were selected, it leaves out
 // findings that do not concern the selected switches.
 func Check(ctx context.Context, f *Fabric, o CheckOptions) ([]checks.Finding, error) {
@@ -42,7 +39,7 @@ func Check(ctx context.Context, f *Fabric, o CheckOptions) ([]checks.Finding, er
 		return nil, err
 	}
 	rendered := func(d *render.Device) []checks.Finding {
-		values, adapted := SystemOf(d).Refused(d)
+		values, adapted := systems.Of(d).Refused(d)
 		return slices.Concat(operations.Refused(d.Switch, values), operations.Adapted(d.Switch, adapted), o.Models.Check(d))
 	}
 	if found, err = validate.Intent(ctx, f.Compiler, time.Now(), rendered, found...); err != nil {
@@ -66,7 +63,7 @@ func checkCables(f *intent.Fabric, file string) ([]checks.Finding, error) {
 	if file == "" {
 		return nil, nil
 	}
-	cables, err := readCables(file, maxConfig)
+	cables, err := input.Cables(file)
 	if err != nil {
 		return nil, err
 	}
@@ -75,18 +72,6 @@ func checkCables(f *intent.Fabric, file string) ([]checks.Finding, error) {
 			"%s does not say which device it is of, and the intent has no device %q", file, device)
 	}
 	return cabling.Compare(f, file, cables), nil
-}
-
-func readCables(file string, most int64) ([]topology.Cable, error) {
-	text, err := boundedfile.Read(file, most)
-	if err != nil {
-		return nil, &OptionError{Option: "topology", Err: err}
-	}
-	cables, err := topology.ReadCables(file, text)
-	if err != nil {
-		return nil, &OptionError{Option: "topology", Err: err}
-	}
-	return cables, nil
 }
 
 // checkConfigs compares saved configurations with the intent.
@@ -105,12 +90,12 @@ func checkConfigs(f *Fabric, files []Saved) ([]checks.Finding, error) {
 			return nil, Wrong("config", "", "%s is named twice", s.Switch)
 		}
 		seen[s.Switch] = true
-		text, err := boundedfile.Read(s.File, maxConfig)
+		text, err := input.Config(s.File)
 		if err != nil {
 			return nil, &OptionError{Option: "config", Err: err}
 		}
 		d := f.Device(sw)
-		drv, err := openSaved(sw, plain(text))
+		drv, err := systems.Saved(sw, text)
 		if err != nil {
 			return nil, &OptionError{Option: "config " + s.File, Err: err}
 		}
@@ -130,9 +115,6 @@ func checkConfigs(f *Fabric, files []Saved) ([]checks.Finding, error) {
 	return run.Findings(time.Now()), nil
 }
 
-// plain returns the configuration in saved or copied text; see [drivers.Systems.Plain].
-func plain(text []byte) []byte { return Systems.Plain(text) }
-
 // Models holds a check against YANG models for each system that has models, by the name of
 // the system.
 type Models map[string]func(*render.Device) []drivers.Violation
@@ -140,7 +122,7 @@ type Models map[string]func(*render.Device) []drivers.Violation
 // LoadModels reads a folder of YANG models. The notes list what in it cannot be used.
 func LoadModels(dir string) (m Models, notes []string, err error) {
 	m = Models{}
-	for _, s := range Systems {
+	for _, s := range systems.All {
 		if s.YANG == nil {
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/fleet/order"
 	"github.com/roce-fabric/roce-fabric/fleet/rollout"
+	"github.com/roce-fabric/roce-fabric/fleet/systems"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/fence"
@@ -129,7 +130,7 @@ func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.C
 	var out []Device
 	var bounds drivers.Policy // shared by consecutive switches with equal policies
 	for _, sw := range switches {
-		if p := policy(c.Fabric(), sw); !reflect.DeepEqual(p, bounds) {
+		if p := systems.Policy(c.Fabric(), sw); !reflect.DeepEqual(p, bounds) {
 			bounds = p
 		}
 		d := Device{
@@ -158,16 +159,4 @@ func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.C
 		out = append(out, d)
 	}
 	return out
-}
-
-// policy returns the limits for one switch: those of the intent, with the ports to other
-// switches as uplinks.
-func policy(f *intent.Fabric, sw *intent.Switch) drivers.Policy {
-	p := drivers.Policy{PortGroup: f.Rollout.PortGroup.V}
-	for _, port := range sw.Ports {
-		if port.Uplink() {
-			p.Uplinks = append(p.Uplinks, port.Name)
-		}
-	}
-	return p
 }

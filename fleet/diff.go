@@ -7,9 +7,10 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/fleet/input"
+	"github.com/roce-fabric/roce-fabric/fleet/systems"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
@@ -135,24 +136,19 @@ func (f *Fabric) SavedDevices(files []Saved) ([]Device, error) {
 		case text[s.Switch] != nil:
 			return nil, Wrong("config", "", "%s is named twice", s.Switch)
 		}
-		data, err := boundedfile.Read(s.File, maxConfig)
+		data, err := input.Config(s.File)
 		if err != nil {
 			return nil, &OptionError{Option: "config", Err: err}
 		}
-		switches, text[s.Switch] = append(switches, sw), plain(data)
+		switches, text[s.Switch] = append(switches, sw), data
 	}
 	for _, s := range files {
 		sw := f.Fabric().Switch(s.Switch)
-		if _, err := openSaved(sw, text[s.Switch]); err != nil {
+		if _, err := systems.Saved(sw, text[s.Switch]); err != nil {
 			return nil, &OptionError{Option: "config " + s.File, Err: err}
 		}
 	}
 	return Switches(f.Compiler, switches, func(_ context.Context, sw *intent.Switch) (drivers.Driver, error) {
-		return openSaved(sw, text[sw.Name])
+		return systems.Saved(sw, text[sw.Name])
 	}), nil
-}
-
-func openSaved(sw *intent.Switch, text []byte) (*drivers.Saved, error) {
-	s, _ := Systems.Find(sw.OS)
-	return s.Saved(text, drivers.Target{Name: sw.Name, OS: sw.OS, Release: sw.Release.V, Model: sw.Model.V})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/systems"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
@@ -79,7 +80,7 @@ func Import(ctx context.Context, s *Sources, a *Access, o ImportOptions) (*Impor
 	out := &Imported{}
 	var found []derive.Contradiction
 	plans := map[string]func(drivers.Desired, drivers.Policy) (*drivers.Steps, error){}
-	in := derive.Input{Name: s.name, Hosts: s.hosts, Cables: s.cables, ClassNames: s.classes, Lossy: s.lossy, AllPorts: o.AllPorts, Fits: Systems.Fits()}
+	in := derive.Input{Name: s.name, Hosts: s.hosts, Cables: s.cables, ClassNames: s.classes, Lossy: s.lossy, AllPorts: o.AllPorts, Fits: systems.All.Fits()}
 	if s.inventory != nil {
 		in.Recorded, in.Unclear = s.inventory.Recorded, s.inventory.Unclear
 	}
@@ -121,7 +122,7 @@ func Import(ctx context.Context, s *Sources, a *Access, o ImportOptions) (*Impor
 	out.Result = res
 	changes := map[string][]qos.Change{}
 	for _, name := range natural.Keys(plans) {
-		steps, err := plans[name](res.Desired[name], policy(res.Fabric, res.Fabric.Switch(name)))
+		steps, err := plans[name](res.Desired[name], systems.Policy(res.Fabric, res.Fabric.Switch(name)))
 		if err != nil {
 			return out, fmt.Errorf("%s: plan: %w", name, err)
 		}

@@ -11,7 +11,8 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
-	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
+	"github.com/roce-fabric/roce-fabric/fleet/input"
+	"github.com/roce-fabric/roce-fabric/fleet/systems"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/words"
@@ -22,13 +23,13 @@ import (
 func (s *Source) readFile(ctx context.Context, out *imported) error {
 	c, err := readConfig(s.OS, s.File, s.More...)
 	if errors.Is(err, drivers.ErrUnclear) {
-		return Wrong("", fmt.Sprintf("state it: --config %s:OS=%s; systems are %s", s.Name, s.File, strings.Join(Systems.Names(), ", ")), "%w", err)
+		return Wrong("", fmt.Sprintf("state it: --config %s:OS=%s; systems are %s", s.Name, s.File, strings.Join(systems.All.Names(), ", ")), "%w", err)
 	}
 	if err != nil {
 		return err
 	}
 	out.doubt, out.text = c.doubt, c.text
-	system, _ := Systems.Find(c.os)
+	system, _ := systems.All.Find(c.os)
 	drv, err := system.Saved(c.text, drivers.Target{Name: s.Name, OS: c.os, Model: out.sw.Model, Release: out.sw.Release, Whole: true})
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.File, err)
@@ -80,7 +81,7 @@ func ReadSwitches(args []string) (out []SavedSwitch, err error) {
 		if err != nil {
 			return nil, err
 		}
-		system, _ := Systems.Find(c.os)
+		system, _ := systems.All.Find(c.os)
 		out = append(out, SavedSwitch{src.Name, c.os, c.text, system.Identify(c.text)})
 	}
 	return out, nil
@@ -105,11 +106,11 @@ func readConfig(os, first string, more ...string) (c savedConfig, err error) {
 			return c, err
 		}
 		texts = append(texts, text)
-		by := Systems.Rate(text)
+		by := systems.All.Rate(text)
 		found, why := drivers.Recognised(by)
 		switch {
 		case c.os == "" && why != nil:
-			return c, Wrong("", "systems are "+strings.Join(Systems.Names(), ", "), "%s: %w", file, why)
+			return c, Wrong("", "systems are "+strings.Join(systems.All.Names(), ", "), "%s: %w", file, why)
 		case c.os == "":
 			c.os = found
 			c.why = "read as " + by[0].String()
@@ -126,7 +127,7 @@ func readConfig(os, first string, more ...string) (c savedConfig, err error) {
 		c.text = texts[0]
 		return c, nil
 	}
-	if system, _ := Systems.Find(c.os); system.Join != nil {
+	if system, _ := systems.All.Find(c.os); system.Join != nil {
 		if c.text, err = system.Join(c.files, texts); err != nil || c.text != nil {
 			return c, err
 		}
@@ -170,11 +171,10 @@ func (c *savedConfig) place(lines []render.Line) {
 }
 
 func readSaved(path string) ([]byte, error) {
-	text, err := boundedfile.Read(path, maxConfig)
+	text, err := input.Config(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
-	text = plain(text)
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, fmt.Errorf("%s is empty", path)
 	}

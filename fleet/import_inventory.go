@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/fleet/input"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
@@ -143,8 +144,8 @@ func (s *Sources) addInventory(o SourceOptions, inv *inventory.Inventory) ([]*in
 		if err != nil {
 			return nil, err
 		}
-		if list, err = f.Select(o.Load.Only); err != nil && s.Known == nil {
-			return nil, notSelected(err)
+		if list, err = f.Select(o.Only); err != nil && s.Known == nil {
+			return nil, input.NotSelected(err)
 		}
 	}
 	left := map[string]bool{} // switches that --only excludes

@@ -8,6 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/systems"
 )
 
 // Each published form of a Cumulus Linux configuration is recognised without the user stating
@@ -27,7 +28,7 @@ func TestPublishedConfigurationsAreRecognised(t *testing.T) {
 			t.Errorf("%s: %v", f.Name, err)
 			continue
 		}
-		system, _ := Systems.Find(c.os)
+		system, _ := systems.All.Find(c.os)
 		drv, err := system.Saved(c.text, drivers.Target{})
 		if err != nil || c.os != "cumulus" {
 			t.Errorf("%s is %s, %v", f.Name, c.os, err)

@@ -5,16 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/fleet/input"
+	"github.com/roce-fabric/roce-fabric/fleet/systems"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/render/derive"
 	"github.com/roce-fabric/roce-fabric/render/inventory"
-	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
 // Source is one switch to import.
@@ -87,8 +89,8 @@ var liveForm = lazyre.New(`^([^=]+)=([a-z0-9-]+)://([^/]+)/?$`)
 
 // knownSystem returns an error unless name is a supported operating system.
 func knownSystem(option, name string) error {
-	if _, known := Systems.Find(name); !known {
-		return Wrong(option, "", "unknown system %q; known are %s", name, strings.Join(Systems.Names(), ", "))
+	if _, known := systems.All.Find(name); !known {
+		return Wrong(option, "", "unknown system %q; known are %s", name, strings.Join(systems.All.Names(), ", "))
 	}
 	return nil
 }
@@ -122,9 +124,13 @@ type SourceOptions struct {
 	Map       string
 	Offline   bool
 	// Intent is the path of an intent with switches, credentials, hosts or links; "" is none.
-	// It need not have classes. Load says how to read it.
-	Intent string
-	Load   LoadOptions
+	// It need not have classes. If it is "-", Stdin is read, and StdinName is the file name in
+	// positions; "" is "<stdin>".
+	Intent    string
+	Stdin     io.Reader
+	StdinName string
+	// Only selects switches of Intent and of Inventory, as in [LoadOptions].
+	Only []string
 }
 
 // Sources holds the sources of an import, and what is known before they are read.
@@ -239,7 +245,7 @@ func FindSources(ctx context.Context, o SourceOptions) (*Sources, error) {
 // LLDP. It returns the latter, because they rank after the links of an inventory.
 func (s *Sources) readTopologies(files []string) (told []derive.Cable, err error) {
 	for _, file := range files {
-		cables, err := readCables(file, topology.MaxBytes)
+		cables, err := input.Cables(file)
 		if err != nil {
 			return nil, err
 		}
@@ -303,13 +309,13 @@ func (o *SourceOptions) credentials(b *strings.Builder) {
 // known reads the intent o.Intent and returns its selected switches. It adds the hosts, links
 // and class names of the intent to s.
 func (s *Sources) known(ctx context.Context, o SourceOptions) ([]*intent.Switch, error) {
-	f, err := readIntent(ctx, o.Intent, intent.Options{Stdin: o.Load.Stdin, Name: o.Load.Name, NoClasses: true})
+	f, err := input.Intent(ctx, o.Intent, intent.Options{Stdin: o.Stdin, Name: o.StdinName, NoClasses: true})
 	if err != nil {
 		return nil, err
 	}
-	switches, err := f.Select(o.Load.Only)
+	switches, err := f.Select(o.Only)
 	if err != nil && len(o.Inventory) == 0 {
-		return nil, notSelected(err)
+		return nil, input.NotSelected(err)
 	}
 	s.name = cmp.Or(s.name, f.Name)
 	for _, h := range f.Hosts {

@@ -169,7 +169,7 @@ func (a *app) importSources(ctx context.Context, o importOptions) (*fleet.Source
 	so := fleet.SourceOptions{
 		Name: o.name, Switches: switches, Username: o.username, Password: o.password, SSH: o.ssh, Topologies: o.topologies,
 		Inventory: o.inventory, Map: o.mapping, Offline: o.offline,
-		Intent: a.file, Load: fleet.LoadOptions{Stdin: a.In, Name: a.name, Only: a.only},
+		Intent: a.file, Stdin: a.In, StdinName: a.name, Only: a.only,
 	}
 	if a.lab != "" && a.file == "" && len(o.devices) == 0 && len(o.configs) == 0 && len(o.inventory) == 0 {
 		f, err := a.labFile()

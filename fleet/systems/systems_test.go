@@ -1,4 +1,4 @@
-package fleet
+package systems
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/examples"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/render"
 )
 
 // texts holds configurations as switches print them, with and without headers, including
@@ -61,8 +63,8 @@ func TestRecognise(t *testing.T) {
 		for form, text := range map[string]string{
 			"": c.text, ", CRLF": strings.ReplaceAll(c.text, "\n", "\r\n"), ", BOM": "\xef\xbb\xbf" + c.text, ", prompt": "leaf1# show running-config\n" + c.text,
 		} {
-			got, err := drivers.Recognised(Systems.Rate(plain([]byte(text))))
-			switch _, known := Systems.Find(c.system); {
+			got, err := drivers.Recognised(All.Rate(All.Plain([]byte(text))))
+			switch _, known := All.Find(c.system); {
 			case known:
 				if got != c.system || err != nil {
 					t.Errorf("%s%s is %q, %v", name, form, got, err)
@@ -88,7 +90,11 @@ func TestRecogniseRendered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := Load(t.Context(), "-", LoadOptions{Stdin: bytes.NewReader(text)})
+		f, err := intent.Load("-", intent.Options{Stdin: bytes.NewReader(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := render.New(f, All.Fits())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,8 +103,8 @@ func TestRecogniseRendered(t *testing.T) {
 			if key := s.OS + s.Role; !seen[key] {
 				seen[key] = true
 				d := c.Device(s)
-				_, native := SystemOf(d).Encode(d)
-				if got, err := drivers.Recognised(Systems.Rate(native)); got != s.OS {
+				_, native := Of(d).Encode(d)
+				if got, err := drivers.Recognised(All.Rate(native)); got != s.OS {
 					t.Errorf("%s: what is rendered for %s is %q, %v", name, s.Name, got, err)
 				}
 			}
