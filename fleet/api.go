@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/engine"
+	"github.com/roce-fabric/roce-fabric/fleet/importer"
 	"github.com/roce-fabric/roce-fabric/fleet/input"
 	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/fleet/systems"
@@ -17,12 +19,114 @@ import (
 type (
 	OptionError = input.OptionError
 
+	Op        = engine.Op
+	Kind      = engine.Kind
+	Error     = engine.Error
+	Phase     = engine.Phase
+	EventKind = engine.EventKind
+	Event     = engine.Event
+	Progress  = engine.Progress
+	State     = engine.State
+	Outcome   = engine.Outcome
+	Result    = engine.Result
+
+	Account       = importer.Account
+	Difference    = importer.Difference
+	Imported      = importer.Imported
+	SavedSwitch   = importer.SavedSwitch
+	Source        = importer.Source
+	SourceOptions = importer.SourceOptions
+	Sources       = importer.Sources
+
 	Rollout  = rollout.Rollout
 	Wave     = rollout.Wave
 	Together = rollout.Together
 	Seen     = rollout.Seen
 	Interim  = rollout.Interim
 	GateMode = rollout.GateMode
+)
+
+// The operations.
+const (
+	OpConnect  = engine.OpConnect
+	OpRead     = engine.OpRead
+	OpSettle   = engine.OpSettle
+	OpPlan     = engine.OpPlan
+	OpJudge    = engine.OpJudge
+	OpApply    = engine.OpApply
+	OpVerify   = engine.OpVerify
+	OpConfirm  = engine.OpConfirm
+	OpGate     = engine.OpGate
+	OpSave     = engine.OpSave
+	OpRollback = engine.OpRollback
+	OpJournal  = engine.OpJournal
+)
+
+// The kinds of errors.
+const (
+	KindUnreachable  = engine.KindUnreachable
+	KindAuth         = engine.KindAuth
+	KindIdentity     = engine.KindIdentity
+	KindUnsupported  = engine.KindUnsupported
+	KindTooLarge     = engine.KindTooLarge
+	KindNoState      = engine.KindNoState
+	KindStale        = engine.KindStale
+	KindRejected     = engine.KindRejected
+	KindNotReady     = engine.KindNotReady
+	KindUnsaved      = engine.KindUnsaved
+	KindPartial      = engine.KindPartial
+	KindInterrupted  = engine.KindInterrupted
+	KindLocked       = engine.KindLocked
+	KindNothing      = engine.KindNothing
+	KindNotPlanned   = engine.KindNotPlanned
+	KindBlocked      = engine.KindBlocked
+	KindImpact       = engine.KindImpact
+	KindPlan         = engine.KindPlan
+	KindUndo         = engine.KindUndo
+	KindUnfit        = engine.KindUnfit
+	KindMistaken     = engine.KindMistaken
+	KindUntrusted    = engine.KindUntrusted
+	KindWindow       = engine.KindWindow
+	KindRefused      = engine.KindRefused
+	KindGate         = engine.KindGate
+	KindInconclusive = engine.KindInconclusive
+	KindNoDevice     = engine.KindNoDevice
+)
+
+// The phases of a plan, a run and an import.
+const (
+	Planning  = engine.Planning
+	Checking  = engine.Checking
+	Writing   = engine.Writing
+	Importing = importer.Importing
+)
+
+// The kinds of events.
+const (
+	PhaseBegins  = engine.PhaseBegins
+	PhaseEnds    = engine.PhaseEnds
+	DeviceBegins = engine.DeviceBegins
+	DeviceEnds   = engine.DeviceEnds
+	StepBegins   = engine.StepBegins
+	WaveBegins   = engine.WaveBegins
+	GateSays     = engine.GateSays
+	DeviceSays   = engine.DeviceSays
+)
+
+// The states.
+const (
+	Unchanged = engine.Unchanged
+	Applied   = engine.Applied
+	Blocked   = engine.Blocked
+	Refused   = engine.Refused
+	Failed    = engine.Failed
+	Reverted  = engine.Reverted
+	Partial   = engine.Partial
+	Unsaved   = engine.Unsaved
+	Skipped   = engine.Skipped
+	LeftOut   = engine.LeftOut
+	Restored  = engine.Restored
+	WasReset  = engine.WasReset
 )
 
 // The modes of the gate.
@@ -34,6 +138,11 @@ const (
 
 // Unread is the ID of the finding for a device that could not be read.
 const Unread = rollout.Unread
+
+// NewError wraps err, which came from an operation on a device, in an Error. device may be ""
+// if the caller adds it later. If err already is or wraps an Error, its operation, kind and
+// hint are kept. NewError returns nil if err is nil.
+func NewError(device string, op Op, err error) *Error { return engine.NewError(device, op, err) }
 
 // Systems lists the supported switch operating systems.
 var Systems = systems.All

@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/fleet/keys"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -68,54 +68,6 @@ type ApplyOptions struct {
 	// error ends the run; nil confirms. All devices are read again afterwards, because the
 	// answer may take hours.
 	Confirm func() error
-}
-
-// Result holds the outcomes of the devices of a run.
-type Result struct {
-	Journal string // where the journal is stored; "" if the run did not begin
-	// Continues is the earlier, unfinished run that this run continued: both are rolled back
-	// together. "" for none.
-	Continues string
-	Outcomes  []Outcome
-	// Needs is the impact that would have to be allowed, if the run was refused because of
-	// its impact.
-	Needs qos.Impact
-}
-
-func (r *Result) count() map[State]int {
-	n := map[State]int{}
-	for _, o := range r.Outcomes {
-		n[o.State]++
-	}
-	return n
-}
-
-// Failed reports whether the run did not bring some device to its intended state.
-func (r *Result) Failed() bool {
-	return slices.ContainsFunc(r.Outcomes, func(o Outcome) bool { return !o.done() && o.State != Unchanged })
-}
-
-// InPart reports whether the run brought only some devices to their intended state, or left
-// one in between.
-func (r *Result) InPart() bool {
-	n := r.count()
-	return n[Partial]+n[Unsaved]+n[LeftOut] > 0 || r.Failed() && slices.ContainsFunc(r.Outcomes, Outcome.done)
-}
-
-// Wrote reports whether some device is not as it was before the run.
-func (r *Result) Wrote() bool {
-	return r.InPart() || slices.ContainsFunc(r.Outcomes, Outcome.done)
-}
-
-// Stopped reports whether the run changed some devices and did not reach others.
-func (r *Result) Stopped() bool {
-	n := r.count()
-	return n[Skipped] > 0 && n[Applied] > 0
-}
-
-// done reports whether the run changed the device as intended.
-func (o Outcome) done() bool {
-	return o.State == Applied || o.State == Restored || o.State == WasReset
 }
 
 // Apply applies a plan: one that [Prepare] made for these devices, or a saved one, which must
@@ -234,7 +186,7 @@ func (p *PlanFile) isOf(f *intent.Fabric) error {
 		default:
 			from = filepath.Dir(f.Files[0])
 		}
-		return errorAs("", OpJudge, KindStale, fmt.Errorf("%s was made from a different version of %s; nothing was written", p.path, from))
+		return engine.ErrorOf("", OpJudge, KindStale, fmt.Errorf("%s was made from a different version of %s; nothing was written", p.path, from))
 	}
 	return nil
 }

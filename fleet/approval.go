@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
@@ -129,7 +130,7 @@ func (r *run) approve(ctx context.Context, request func(*run) (ApprovalRequest, 
 	case ctx.Err() != nil:
 		return errors.New("nothing was written")
 	case err != nil:
-		return errorAs("", OpJudge, KindRefused, fmt.Errorf("not approved by %s: %w; nothing was written", r.Approver, err))
+		return engine.ErrorOf("", OpJudge, KindRefused, fmt.Errorf("not approved by %s: %w; nothing was written", r.Approver, err))
 	}
 	r.approved, r.request = r.Approver.String(), q
 	return nil
@@ -149,7 +150,7 @@ func (r *run) approveWave(ctx context.Context, w Wave, n, of int) error {
 		}
 	}
 	if err := r.Approver.Approve(ctx, q); err != nil && ctx.Err() == nil {
-		return errorAs("", OpJudge, KindRefused, fmt.Errorf("wave %d is not approved by %s: %w", n, r.Approver, err))
+		return engine.ErrorOf("", OpJudge, KindRefused, fmt.Errorf("wave %d is not approved by %s: %w", n, r.Approver, err))
 	}
 	return ctx.Err()
 }

@@ -136,7 +136,7 @@ func (a *audit) device(out Outcome) error {
 	if out.Error != nil {
 		fault = out.Error.Text
 	}
-	if !out.done() && out.State != Unsaved {
+	if !out.Done() && out.State != Unsaved {
 		last = "failed"
 	}
 	if err := a.done(out.Device, last, fault); err != nil {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/fleet/importer"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render"
@@ -61,7 +62,7 @@ func CheckSaved(ctx context.Context, args []string) ([]checks.Finding, []Judged,
 		src := Source{File: arg}
 		if strings.Contains(arg, "=") {
 			var err error
-			if src, err = ParseSource(arg); err != nil {
+			if src, err = importer.ParseSource(arg); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -87,18 +88,18 @@ func checkSource(ctx context.Context, src Source) (c validate.Config, j Judged, 
 	if !named {
 		src.Name = strings.TrimSuffix(filepath.Base(src.File), filepath.Ext(src.File))
 	}
-	got := imported{sw: src.switchOf()}
-	if err := src.readFile(ctx, &got); err != nil {
+	got, err := src.ReadFile(ctx)
+	if err != nil {
 		if wrong := (*OptionError)(nil); !errors.As(err, &wrong) {
 			err = &OptionError{Option: "config", Err: err}
 		}
 		return c, j, err
 	}
 	if !named {
-		src.Name = cmp.Or(got.sw.Running.Name, src.Name)
+		src.Name = cmp.Or(got.Running.Name, src.Name)
 	}
-	c = validate.Config{Name: src.Name, File: src.File, Text: got.text, Running: got.sw.Running, Account: got.account.Lines}
-	j = Judged{OS: got.sw.OS, File: src.File, Ports: len(c.Running.Ports), Lines: len(c.Account), Doubt: got.doubt}
+	c = validate.Config{Name: src.Name, File: src.File, Text: got.Text, Running: got.Running, Account: got.Account.Lines}
+	j = Judged{OS: got.OS, File: src.File, Ports: len(c.Running.Ports), Lines: len(c.Account), Doubt: got.Doubt}
 	for _, p := range c.Running.Ports {
 		if set := p.PFC.Or(0); set != 0 {
 			j.Lossless++

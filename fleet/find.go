@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
@@ -186,13 +187,13 @@ func find(s store.Store, id string, want func(device string) bool) (*Undo, error
 	case out != nil:
 		return out.nonEmpty()
 	case id != "":
-		return nil, fmt.Errorf("%w: %s has no run %s", errNothing, s, id)
+		return nil, fmt.Errorf("%w: %s has no run %s", engine.ErrNothing, s, id)
 	}
-	return nil, fmt.Errorf("%w in %s", errNothing, s)
+	return nil, fmt.Errorf("%w in %s", engine.ErrNothing, s)
 }
 
 func nothingOf(p *Past) error {
-	return fmt.Errorf("%w: run %s wrote nothing, or was rolled back", errNothing, p.ID)
+	return fmt.Errorf("%w: run %s wrote nothing, or was rolled back", engine.ErrNothing, p.ID)
 }
 
 // nonEmpty returns u, or an error if u has no device.
@@ -251,7 +252,7 @@ func (h *History) inherits(device string, f drivers.Facts) ([]*drivers.Token, er
 		case p.Of != "" && d.halfDone():
 			u, err := find(h.store, p.Of, func(name string) bool { return name == device })
 			switch {
-			case errors.Is(err, errNothing):
+			case errors.Is(err, engine.ErrNothing):
 				return nil, nil
 			case err != nil:
 				return nil, NewError("", OpJournal, err)

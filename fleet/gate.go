@@ -12,6 +12,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -139,13 +140,13 @@ func (g *gateRun) readDevice(ctx context.Context, name string) gateReading {
 	out := gateReading{first: Reading{Device: name}, up: map[string]string{}}
 	if sw := f.Switch(name); sw != nil {
 		out.first.Err = NewError(name, OpGate, g.withSwitch(ctx, sw, func(ctx context.Context, drv drivers.Driver) error {
-			c, err := configured(ctx, drv)
+			c, err := engine.ReadConfiguration(ctx, drv)
 			if err != nil {
 				return err
 			}
-			out.first.Gate = counters.GateSwitch(g.Fabric.Device(sw), c.running)
-			if c.seen != nil {
-				out.recordPorts(sw, c.seen)
+			out.first.Gate = counters.GateSwitch(g.Fabric.Device(sw), c.Running)
+			if c.Seen != nil {
+				out.recordPorts(sw, c.Seen)
 			}
 			out.first.Sample, err = countPorts(ctx, drv, &out.first.Gate)
 			return err
@@ -268,7 +269,7 @@ func (g *gateRun) readBefore(ctx context.Context, w Wave) (map[string]gateReadin
 	}
 	was, err := g.readDevices(ctx, g.surroundings(w.Devices...))
 	if err != nil && len(was) > 0 {
-		g.report("not checked: " + oneLine(err))
+		g.report("not checked: " + engine.OneLine(err))
 	}
 	return was, cmp.Or(context.Cause(ctx), g.errIfNoneRead(was, err))
 }
@@ -346,7 +347,7 @@ func firstMissing(was, now map[string]gateReading, unread error) error {
 			lacks = fmt.Sprintf("%s could be read before the change and cannot now: %v", name, unread)
 		}
 		if lacks != "" {
-			return errorAs("", OpGate, KindGate, errors.New(lacks))
+			return engine.ErrorOf("", OpGate, KindGate, errors.New(lacks))
 		}
 	}
 	return nil
@@ -400,7 +401,7 @@ func (g *gateRun) checkFindings(ctx context.Context, res *gate.Result) error {
 		if i := slices.IndexFunc(g.known, fails[0].Same); i >= 0 {
 			why += fmt.Sprintf("; in the baseline it was %d in %s", g.known[i].Count, spellDuration(g.known[i].Span))
 		}
-		return errorAs("", OpGate, KindGate, errors.New(why))
+		return engine.ErrorOf("", OpGate, KindGate, errors.New(why))
 	case len(open) > 0 && g.opts.Mode == GateQuick:
 		g.report(passed + "; not all was counted: " + findingText(open[0]) + andMore(len(open)-1))
 		return nil
@@ -412,11 +413,11 @@ func (g *gateRun) checkFindings(ctx context.Context, res *gate.Result) error {
 	if g.opts.Ask != nil {
 		return g.opts.Ask(ctx, why)
 	}
-	return errorAs("", OpGate, KindInconclusive, fmt.Errorf("not enough counters to call it a pass: %s", why))
+	return engine.ErrorOf("", OpGate, KindInconclusive, fmt.Errorf("not enough counters to call it a pass: %s", why))
 }
 
 func (g *gateRun) report(what string) {
-	g.progress.report(Event{Kind: GateSays, Phase: Writing, Text: what})
+	g.progress.Report(Event{Kind: GateSays, Phase: Writing, Text: what})
 }
 
 func findingText(f gate.Finding) string {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -109,7 +110,7 @@ func Unfinished(s store.Store, f *intent.Fabric) (*Past, []string, error) {
 		case len(left) == 0:
 			return nil, nil, NewError("", OpJudge, fmt.Errorf("nothing to resume: run %s reached all its devices", p.ID))
 		case p.Intent != f.Hash:
-			return nil, nil, errorAs("", OpJudge, KindStale, fmt.Errorf("run %s was of another version of the intent; nothing was written", p.ID))
+			return nil, nil, engine.ErrorOf("", OpJudge, KindStale, fmt.Errorf("run %s was of another version of the intent; nothing was written", p.ID))
 		}
 		return p, left, nil
 	}
@@ -325,7 +326,7 @@ func (h *History) Unread() []error {
 	return slices.Clone(h.bad)
 }
 
-// OpenHistory returns the history of a store. busy wraps errLocked and names the run in
+// OpenHistory returns the history of a store. busy wraps store.ErrHeld and names the run in
 // progress; nil if there is none.
 func OpenHistory(s store.Store) (h *History, busy, err error) {
 	id, busy, err := AtWork(s)

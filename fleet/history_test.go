@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -69,7 +70,7 @@ func TestFindRunToRollBack(t *testing.T) {
 			t.Errorf("find %q: run %q %v, %v; want %q %v", id, got, names, err, run, devices)
 		}
 	}
-	if _, _, err := newest(""); !errors.Is(err, errNothing) {
+	if _, _, err := newest(""); !errors.Is(err, engine.ErrNothing) {
 		t.Errorf("an empty folder: %v", err)
 	}
 	record(t, dir, "run1", false, entry{}, slices.Concat(wrote("leaf1", Applied), wrote("leaf2", Reverted), wrote("leaf3", Partial))...)
@@ -181,7 +182,7 @@ func TestRunHoldingTheLockIsInProgress(t *testing.T) {
 		}
 	}
 	h, busy, err := OpenHistory(store.Dir(dir))
-	if left := h.left("leaf1"); err != nil || !errors.Is(busy, errLocked) || h.busy != "run1" || !left.Busy || left.CutOff != nil || len(left.Down) > 0 {
+	if left := h.left("leaf1"); err != nil || !errors.Is(busy, store.ErrHeld) || h.busy != "run1" || !left.Busy || left.CutOff != nil || len(left.Down) > 0 {
 		t.Errorf("at work: %q, %+v, %v, %v", h.busy, left, busy, err)
 	}
 	if err := j.Close(); err != nil {

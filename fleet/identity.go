@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/validate/checks/identity"
 )
 
@@ -59,7 +60,7 @@ func (d Device) mistaken(ctx context.Context, drv drivers.Driver, e identity.Evi
 // refuseMistaken returns the error for a device that is not the one that the intent, a plan
 // or a record means; what explains why.
 func refuseMistaken(device, what string) *Error {
-	out := errorAs(device, OpJudge, KindMistaken, errors.New(what))
+	out := engine.ErrorOf(device, OpJudge, KindMistaken, errors.New(what))
 	out.Hint = "correct the address or the identity in the intent; if the device was replaced, or is the right one, go on with --accept-identity " + device
 	return out
 }

@@ -76,15 +76,12 @@ type journal struct {
 	history func() (*History, error)
 }
 
-// errLocked means that another run works on the fabric.
-var errLocked = store.ErrHeld
-
 // begin takes the lock of a store and creates a journal there. Close ends both.
 func begin(s store.Store, id string, first entry) (*journal, error) {
 	ctx := context.Background() // the store has its own timeouts
 	me := store.Self(id, first.Path)
 	lock, err := s.Lock(ctx, me)
-	if errors.Is(err, errLocked) {
+	if errors.Is(err, store.ErrHeld) {
 		return nil, NewError("", OpJudge, err)
 	}
 	if err != nil {
@@ -118,7 +115,7 @@ func (j *journal) guard(ctx context.Context) (context.Context, context.CancelFun
 }
 
 // AtWork returns the ID of the run that holds the lock of a store, and as busy an error that
-// wraps errLocked and names the holder; "" and nil if the lock is free.
+// wraps store.ErrHeld and names the holder; "" and nil if the lock is free.
 func AtWork(s store.Store) (id string, busy, err error) {
 	o, err := s.Holder(context.Background())
 	if o == nil || err != nil {
@@ -260,8 +257,8 @@ func (j *journal) verify() error {
 
 // record writes the outcome of a device.
 func (j *journal) record(out Outcome) error {
-	r := entry{Device: out.Device, Event: string(out.State), Gate: out.Gate, Unit: out.unit}
-	if h, err := j.pastRuns(); err == nil && out.State == Unchanged && !out.unit.Known() {
+	r := entry{Device: out.Device, Event: string(out.State), Gate: out.Gate, Unit: out.Unit}
+	if h, err := j.pastRuns(); err == nil && out.State == Unchanged && !out.Unit.Known() {
 		r.Unit, _ = h.unitOf(out.Device) // the device was not read: copy the earlier record
 	}
 	if out.Error != nil {

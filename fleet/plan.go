@@ -233,10 +233,10 @@ func changesThresholds(d *DevicePlan) bool {
 // Plan plans the devices and emits the plans in their order. It ends at the first error of
 // emit, or when ctx ends.
 func Plan(ctx context.Context, devices []Device, o PlanOptions, emit func(*DevicePlan) error) error {
-	defer o.Progress.phase(Planning, len(devices))()
+	defer o.Progress.Phase(Planning, len(devices))()
 	var answered identity.Answered
 	return pool.Ordered(ctx, o.Workers, devices, func(ctx context.Context, dev Device) *DevicePlan {
-		o.Progress.report(Event{Kind: DeviceBegins, Phase: Planning, Device: dev.Name})
+		o.Progress.Report(Event{Kind: DeviceBegins, Phase: Planning, Device: dev.Name})
 		d, err := planOne(ctx, dev, o)
 		if err != nil {
 			return &DevicePlan{Name: dev.Name, OS: dev.OS, Error: err}
@@ -246,7 +246,7 @@ func Plan(ctx context.Context, devices []Device, o PlanOptions, emit func(*Devic
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		o.Progress.report(Event{Kind: DeviceEnds, Phase: Planning, Device: d.Name, Error: d.Error})
+		o.Progress.Report(Event{Kind: DeviceEnds, Phase: Planning, Device: d.Name, Error: d.Error})
 		if o.Fabric != nil {
 			if what := answered.Add(o.Fabric, d.Name, d.identity); what != "" {
 				d.mistake(what)
@@ -277,7 +277,7 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 	past.passTo(drv, admin, nil)
 	if past.CutOff != nil {
 		// No timeout here: the driver has its own.
-		if err := o.Progress.settle(ctx, Planning, drv, dev.Name, past); err != nil {
+		if err := past.settle(ctx, o.Progress, Planning, drv, dev.Name); err != nil {
 			return nil, NewError(dev.Name, OpSettle, err)
 		}
 	}

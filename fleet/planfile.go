@@ -15,6 +15,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/fleet/keys"
 	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
@@ -94,7 +95,7 @@ func (p *PlanFile) verify(ring *keys.Ring) error {
 		return nil
 	}
 	if err := ring.Verify(signedPlan, []byte(p.sum), p.sig); err != nil {
-		return errorAs("", OpJudge, KindUntrusted, fmt.Errorf("%s is not trusted: %w; nothing was written", p.path, err))
+		return engine.ErrorOf("", OpJudge, KindUntrusted, fmt.Errorf("%s is not trusted: %w; nothing was written", p.path, err))
 	}
 	return nil
 }

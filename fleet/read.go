@@ -9,8 +9,8 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/render"
@@ -98,19 +98,19 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 	out := Reading{Device: sw.Name, Where: sw.Pos.String()}
 	d := r.Fabric.Device(sw)
 	out.Err = NewError(sw.Name, OpRead, r.withSwitch(ctx, sw, func(ctx context.Context, drv drivers.Driver) error {
-		h, err := configured(ctx, drv)
+		h, err := engine.ReadConfiguration(ctx, drv)
 		if err != nil {
 			return err
 		}
-		state := &checks.State{Unknown: h.unknown, Account: h.account, Identity: h.identity, LeftDown: r.History.left(sw.Name).Down}
+		state := &checks.State{Unknown: h.Unknown, Account: h.Account, Identity: h.Identity, LeftDown: r.History.left(sw.Name).Down}
 		state.Recorded, state.RecordedBy = r.History.unitOf(sw.Name)
 		switch {
-		case h.seen != nil:
-			state.Ports = h.seen.Ports
-		case h.unseen != nil && !errors.Is(h.unseen, drivers.ErrUnsupported):
-			return h.unseen
+		case h.Seen != nil:
+			state.Ports = h.Seen.Ports
+		case h.Unseen != nil && !errors.Is(h.Unseen, drivers.ErrUnsupported):
+			return h.Unseen
 		}
-		switch state.InForce, err = drv.Applied(ctx, d.Desired.AsRun(h.running).AndPaused(h.running)); {
+		switch state.InForce, err = drv.Applied(ctx, d.Desired.AsRun(h.Running).AndPaused(h.Running)); {
 		case errors.Is(err, drivers.ErrUnsupported), errors.Is(err, drivers.ErrNoState):
 			state.NotInForce = unsupported(err)
 		case err != nil:
@@ -125,7 +125,7 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 			}
 		}
 		if r.Counters {
-			out.Gate = counters.GateSwitch(d, h.running)
+			out.Gate = counters.GateSwitch(d, h.Running)
 			if out.Sample, err = countPorts(ctx, drv, &out.Gate); err != nil {
 				return err
 			}
@@ -133,7 +133,7 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 		if r.Once && !r.Counters {
 			out.Findings = countOnce(ctx, drv, d, h)
 		}
-		out.Switch = validate.Switch(d, h.running, checks.Running, state)
+		out.Switch = validate.Switch(d, h.Running, checks.Running, state)
 		return nil
 	}))
 	return out
@@ -141,12 +141,12 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 
 // countOnce returns the findings from a single reading of the counters of a switch. If the
 // counters cannot be read, that is a finding too, so that the configuration is still judged.
-func countOnce(ctx context.Context, drv drivers.Driver, d *render.Device, h configuration) []checks.Finding {
-	g := counters.GateSwitch(d, h.running)
+func countOnce(ctx context.Context, drv drivers.Driver, d *render.Device, h engine.Configuration) []checks.Finding {
+	g := counters.GateSwitch(d, h.Running)
 	ports := natural.Keys(g.Ports)
 	var c *drivers.Counters
-	if h.seen != nil {
-		c = drivers.CountersOf(h.seen, ports, 0)
+	if h.Seen != nil {
+		c = drivers.CountersOf(h.Seen, ports, 0)
 	}
 	if p, ok := drv.(drivers.Pauser); ok && (c == nil || len(c.Ports) == 0) {
 		var err error
@@ -171,56 +171,13 @@ func (r *Reader) withSwitch(ctx context.Context, sw *intent.Switch, read func(co
 	// A session that does not close cleanly changes nothing about what was read.
 	defer func() { _ = drv.Close() }()
 	if left := r.History.left(sw.Name); left.CutOff != nil {
-		if err := r.Progress.settle(ctx, Validating, drv, sw.Name, left); err != nil {
+		if err := left.settle(ctx, r.Progress, Validating, drv, sw.Name); err != nil {
 			return err
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	return read(ctx, drv)
-}
-
-// configuration is what was read from a switch.
-type configuration struct {
-	facts    drivers.Facts
-	running  *qos.Device
-	identity drivers.Identity
-	unknown  []drivers.Unknown
-	account  func() []render.Line
-	// plan computes the steps to a desired state, without I/O.
-	plan   func(drivers.Desired, drivers.Policy) (*drivers.Steps, error)
-	seen   *drivers.Observation // state of the links; nil if the switch does not show it
-	unseen error                // why seen is nil
-}
-
-// configured reads the configuration of a switch, and completes it with what the switch shows
-// about its links.
-func configured(ctx context.Context, drv drivers.Driver) (c configuration, err error) {
-	if c.facts, err = drv.Probe(ctx); err != nil {
-		return c, err
-	}
-	snap, err := drv.Read(ctx)
-	if err != nil {
-		return c, err
-	}
-	model, err := drivers.Model(drv)
-	if err != nil {
-		return c, err
-	}
-	c.running, c.unknown = model.Decode(snap)
-	c.identity = drivers.IdentityOf(drv, c.facts, snap)
-	c.account = func() []render.Line { return model.Account(snap) }
-	c.plan = func(desired drivers.Desired, p drivers.Policy) (*drivers.Steps, error) {
-		return drv.Plan(c.facts, snap, desired, p)
-	}
-	if o, ok := drv.(drivers.Observer); ok {
-		if c.seen, c.unseen = o.Observe(ctx); c.unseen != nil {
-			c.seen = nil
-		} else {
-			c.seen.Complete(c.running)
-		}
-	}
-	return c, nil
 }
 
 // unsupported returns the text of an error without the prefix of ErrUnsupported or ErrNoState.

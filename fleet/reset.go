@@ -12,14 +12,12 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
-
-// WasReset is the state of a device that was reset and is back as intended.
-const WasReset State = "reset"
 
 // Hook takes a device out of service, or puts it back. Package hook implements the hooks of an
 // intent.
@@ -65,10 +63,10 @@ func (p *ResetPlan) Impact() qos.Impact {
 
 // PlanResets reads devices and returns, in their order, the resets that each needs.
 func PlanResets(ctx context.Context, devices []Device, o PlanOptions) ([]ResetPlan, error) {
-	defer o.Progress.phase(Planning, len(devices))()
+	defer o.Progress.Phase(Planning, len(devices))()
 	var out []ResetPlan
 	err := pool.Ordered(ctx, o.Workers, devices, func(ctx context.Context, dev Device) ResetPlan {
-		o.Progress.report(Event{Kind: DeviceBegins, Phase: Planning, Device: dev.Name})
+		o.Progress.Report(Event{Kind: DeviceBegins, Phase: Planning, Device: dev.Name})
 		p, err := planReset(ctx, dev)
 		p.Device, p.Error = dev.Name, NewError(dev.Name, OpRead, err)
 		return p
@@ -76,7 +74,7 @@ func PlanResets(ctx context.Context, devices []Device, o PlanOptions) ([]ResetPl
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		o.Progress.report(Event{Kind: DeviceEnds, Phase: Planning, Device: p.Device, Error: p.Error})
+		o.Progress.Report(Event{Kind: DeviceEnds, Phase: Planning, Device: p.Device, Error: p.Error})
 		out = append(out, p)
 		return nil
 	})
@@ -164,7 +162,7 @@ func Reset(ctx context.Context, devices []Device, plans []ResetPlan, o ResetOpti
 			out.State, out.Error = Failed, p.Error
 		case !p.Waits():
 		case p.Blocked != "":
-			out.State, out.Error = Blocked, errorAs(p.Device, OpJudge, KindBlocked, errors.New(p.Blocked))
+			out.State, out.Error = Blocked, engine.ErrorOf(p.Device, OpJudge, KindBlocked, errors.New(p.Blocked))
 		case p.Impact() > o.Allow:
 			out.State, out.Error = Refused, tooMuch(p.Device, p.Impact(), o.Allow)
 			res.Needs = max(res.Needs, p.Impact())
@@ -175,7 +173,7 @@ func Reset(ctx context.Context, devices []Device, plans []ResetPlan, o ResetOpti
 		res.Outcomes = append(res.Outcomes, out)
 	}
 	if res.Needs > 0 {
-		return res, errorAs("", OpJudge, KindImpact, fmt.Errorf("a reset disturbs more than is allowed: %s, allowed is %s; nothing was reset", res.Needs, o.Allow))
+		return res, engine.ErrorOf("", OpJudge, KindImpact, fmt.Errorf("a reset disturbs more than is allowed: %s, allowed is %s; nothing was reset", res.Needs, o.Allow))
 	}
 	if todo == 0 {
 		return res, nil
@@ -202,7 +200,7 @@ func Reset(ctx context.Context, devices []Device, plans []ResetPlan, o ResetOpti
 	if err := r.beginAudit(me, ""); err != nil {
 		return nil, err
 	}
-	defer r.Progress.phase(Writing, todo)()
+	defer r.Progress.Phase(Writing, todo)()
 	ctx, cancel := lock.Guard(ctx)
 	defer cancel()
 	for i := range res.Outcomes {
@@ -214,11 +212,11 @@ func Reset(ctx context.Context, devices []Device, plans []ResetPlan, o ResetOpti
 			out.Error = NewError(out.Device, OpJudge, err)
 			break
 		}
-		r.Progress.report(Event{Kind: DeviceBegins, Phase: Writing, Device: out.Device})
+		r.Progress.Report(Event{Kind: DeviceBegins, Phase: Writing, Device: out.Device})
 		begun := time.Now()
 		resetErr := r.resetDevice(context.WithoutCancel(ctx), &plans[i], o, out)
 		out.Took, out.Error = time.Since(begun), NewError(out.Device, OpApply, resetErr)
-		r.Progress.report(Event{Kind: DeviceEnds, Phase: Writing, Device: out.Device, Error: out.Error, State: out.State})
+		r.Progress.Report(Event{Kind: DeviceEnds, Phase: Writing, Device: out.Device, Error: out.Error, State: out.State})
 		if err := r.audit.device(*out); err != nil {
 			return res, err
 		}
@@ -303,7 +301,7 @@ func (r *run) resetParts(ctx context.Context, drv drivers.Driver, dev Device, p 
 		step := drivers.Step{Via: "agent", What: part.Does}
 		r.noteStep(dev.Name, step, *steps, *steps+len(left))
 		*steps++
-		end := r.Progress.reportLongWork(Writing, drv, dev.Name, "waiting for it to come back", "")
+		end := r.Progress.ReportLongWork(Writing, drv, dev.Name, "waiting for it to come back", "")
 		err := drv.(drivers.Resetter).Reset(ctx, part, drivers.ResetOptions{ID: r.id, Within: back})
 		if end(); err != nil {
 			return left, err
@@ -368,7 +366,7 @@ func (r *run) call(ctx context.Context, event string, h Hook, p *ResetPlan) erro
 }
 
 func (r *run) reportText(device, text string) {
-	r.Progress.report(Event{Kind: DeviceSays, Phase: Writing, Device: device, Text: text})
+	r.Progress.Report(Event{Kind: DeviceSays, Phase: Writing, Device: device, Text: text})
 }
 
 // resetRequest returns the approval request for the devices that are reset.

@@ -3,6 +3,7 @@ package fleet
 import (
 	"fmt"
 
+	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
@@ -78,11 +79,11 @@ func (w *rewaver) replaceRollout(plan *PlanFile, judged *Result, allow qos.Impac
 			was.Interim = plan.Rollout.Interim
 		}
 		if err := compareCourse(&was, now); err != nil {
-			return errorAs("", OpJudge, KindPlan, fmt.Errorf("%s: %w; nothing was written", w.path, err))
+			return engine.ErrorOf("", OpJudge, KindPlan, fmt.Errorf("%s: %w; nothing was written", w.path, err))
 		}
 	}
 	if worse := now.Impact(); worse > allow {
-		return errorAs("", OpJudge, KindImpact, fmt.Errorf("during the rollout some links are worse off than before or after it: %s, allowed is %s; nothing was written", worse, allow))
+		return engine.ErrorOf("", OpJudge, KindImpact, fmt.Errorf("during the rollout some links are worse off than before or after it: %s, allowed is %s; nothing was written", worse, allow))
 	}
 	plan.Rollout = now
 	return nil

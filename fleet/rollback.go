@@ -8,14 +8,12 @@ import (
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
-
-// errNothing means that there is no run to roll back.
-var errNothing = errors.New("no run to roll back")
 
 // Undo is a run that can be rolled back, with the devices on which its writes, or those of
 // the runs that it continued, still stand, in the order in which they were changed.
@@ -178,7 +176,7 @@ func Find(ctx context.Context, devices []Device, o FindOptions) (*Undo, error) {
 	}
 	for _, d := range u.Devices {
 		if _, ok := r.devices[d.Name]; !ok {
-			return nil, errorAs(d.Name, OpJudge, KindNoDevice, fmt.Errorf("a device of run %s cannot be reached with this intent; nothing was written", d.of.ID))
+			return nil, engine.ErrorOf(d.Name, OpJudge, KindNoDevice, fmt.Errorf("a device of run %s cannot be reached with this intent; nothing was written", d.of.ID))
 		}
 	}
 	u.of, u.costs = r.devices, map[string]cost{}
@@ -294,7 +292,7 @@ func (r *run) rollback(ctx context.Context, u *Undo, d PastDevice) (State, error
 	// Once begun, finish the revert even on Ctrl-C, to leave a known state.
 	rctx, cancel := dev.revertTime(ctx)
 	defer cancel()
-	defer r.Progress.reportLongWork(Writing, drv, d.Name, "rolling back", "")()
+	defer r.Progress.ReportLongWork(Writing, drv, d.Name, "rolling back", "")()
 	for i, token := range tokens {
 		switch err := drv.Revert(rctx, token); {
 		case i == 0 && (errors.Is(err, drivers.ErrBusy) || errors.Is(err, drivers.ErrGone)) && !errors.Is(err, drivers.ErrPartial):
@@ -328,7 +326,7 @@ func (r *run) identifyPast(ctx context.Context, drv drivers.Driver, f drivers.Fa
 		case err != nil && !dev.isRight:
 			return unit, err
 		case err != nil:
-			return unit, r.audit.accept(d.Name, oneLine(err), unit)
+			return unit, r.audit.accept(d.Name, engine.OneLine(err), unit)
 		}
 	}
 	return unit, nil
@@ -338,7 +336,7 @@ func (r *run) identifyPast(ctx context.Context, drv drivers.Driver, f drivers.Fa
 // then calls ready before a rollback.
 func (r *run) readyToRevert(ctx context.Context, p *pending, left leftover) (blind bool, err error) {
 	if left.CutOff != nil {
-		if err := r.Progress.settle(ctx, Writing, p.drv, p.Name, left); err != nil {
+		if err := left.settle(ctx, r.Progress, Writing, p.drv, p.Name); err != nil {
 			return false, NewError("", OpSettle, err)
 		}
 	}

@@ -76,8 +76,8 @@ func applyAll(b *testing.B, f *intent.Fabric, n int) {
 	start := time.Now()
 	res, err := Apply(b.Context(), devices, plan, ApplyOptions{RunOptions: RunOptions{Fabric: f, Store: s, Workers: 64, Writers: 64}, Allow: qos.ImpactLoss})
 	took := time.Since(start)
-	if err != nil || res.count()[Applied] != n {
-		b.Fatalf("%v, %v", res.count(), err)
+	if err != nil || res.Count()[Applied] != n {
+		b.Fatalf("%v, %v", res.Count(), err)
 	}
 	b.ReportMetric(took.Seconds()/floor.Seconds(), "x-slowest")
 	b.ReportMetric(float64(live()-min(live(), before))/float64(n)/1024, "KiB/switch")

@@ -10,49 +10,12 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 )
-
-// State is the outcome of a run on a device.
-type State string
-
-// The states.
-const (
-	Unchanged State = "unchanged" // the device already was as intended
-	Applied   State = "applied"   // the device is now as intended
-	Blocked   State = "blocked"   // the plan has a change that cannot be made; nothing was written
-	Refused   State = "refused"   // stale, not ready, or more impact than allowed; nothing was written
-	Failed    State = "failed"    // an error before anything was written
-	Reverted  State = "reverted"  // an error; the device is as it was before
-	Partial   State = "partial"   // an error; the device is neither as it was nor as intended
-	Unsaved   State = "unsaved"   // the device is as intended, but could not save that
-	Skipped   State = "skipped"   // the run stopped before the device
-	LeftOut   State = "left-out"  // the device could not be reached, and the run was to skip such devices
-	Restored  State = "restored"  // the device is as it was before an earlier run
-)
-
-// Outcome is the result for one device.
-type Outcome struct {
-	Device string        `json:"device"`
-	State  State         `json:"state"`
-	Steps  int           `json:"steps"` // number of native steps begun
-	Took   time.Duration `json:"took_ns"`
-	// Gate is the gate that the device passed before it was confirmed; "" for none.
-	Gate GateMode `json:"gate,omitempty"`
-	// Error is why the device is not in its intended state.
-	*Error
-	// Left lists, one per line, settings that are not as intended and that the run could not
-	// change: another user's, unreadable, or refused by the device; and what could not be
-	// confirmed.
-	Left []string `json:"left,omitempty"`
-	// Resets lists the parts of the device that need a reset.
-	Resets []drivers.Reset `json:"resets,omitempty"`
-
-	unit drivers.Unit // set if the device was read and is as intended
-}
 
 // task is a device with what is to be done on it.
 type task struct {
@@ -102,7 +65,7 @@ func (r *run) runWaves(ctx context.Context, waves []Wave, do func(ctx context.Co
 	for _, w := range waves {
 		devices += len(w.Devices)
 	}
-	defer r.Progress.phase(Writing, devices)()
+	defer r.Progress.Phase(Writing, devices)()
 	ctx, cancel := r.journal.guard(ctx)
 	defer cancel()
 	e := &waveRunner{run: r, gate: r.newGated(waves), do: do, locks: map[string]store.Lock{}}
@@ -123,7 +86,7 @@ func (r *run) runWaves(ctx context.Context, waves []Wave, do func(ctx context.Co
 			}
 		}
 		if e.stopped.Err() == nil && w.Kind != "" {
-			r.Progress.report(Event{Kind: WaveBegins, Phase: Writing, Devices: len(w.Devices), Text: natural.Fold(w.Devices), I: i - 1, N: len(waves) - 1})
+			r.Progress.Report(Event{Kind: WaveBegins, Phase: Writing, Devices: len(w.Devices), Text: natural.Fold(w.Devices), I: i - 1, N: len(waves) - 1})
 			if err := r.journal.Write(entry{Event: "wave", Wave: w.Brief()}); err != nil {
 				e.stop(err)
 			}
@@ -263,7 +226,7 @@ func (e *waveRunner) startDevice(ctx context.Context, device string) (Outcome, *
 	if e.stopped.Err() != nil {
 		return out, nil
 	}
-	e.Progress.report(Event{Kind: DeviceBegins, Phase: Writing, Device: device})
+	e.Progress.Report(Event{Kind: DeviceBegins, Phase: Writing, Device: device})
 	if most := e.deviceTimeout(); most > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, most, fmt.Errorf("deviceTimeout of the rollout: %w", context.DeadlineExceeded))
@@ -297,7 +260,7 @@ func (e *waveRunner) endDevice(out Outcome) {
 	if err := errors.Join(e.journal.record(out), e.audit.device(out)); err != nil {
 		e.stop(err)
 	}
-	e.Progress.report(Event{Kind: DeviceEnds, Phase: Writing, Device: out.Device, Error: out.Error, State: out.State})
+	e.Progress.Report(Event{Kind: DeviceEnds, Phase: Writing, Device: out.Device, Error: out.Error, State: out.State})
 }
 
 // confirmOrRevert confirms a pending device. It reverts the device if bad is not nil or confirming
@@ -362,7 +325,7 @@ func (r *run) revert(ctx context.Context, p *pending, why error) (State, error) 
 	if ctx.Err() != nil {
 		return Partial, fmt.Errorf("%w; and it was not reverted: %w", why, context.Cause(ctx))
 	}
-	defer r.Progress.reportLongWork(Writing, p.drv, p.Name, "reverting", oneLine(why))()
+	defer r.Progress.ReportLongWork(Writing, p.drv, p.Name, "reverting", engine.OneLine(why))()
 	if err := p.drv.Revert(ctx, p.token); err != nil {
 		return Partial, fmt.Errorf("%w; and the revert also failed: %w", why, err)
 	}
@@ -406,7 +369,7 @@ func (r *run) readAsPlanned(ctx context.Context, drv drivers.Driver, t task) (f 
 	left = left.onUnit(t.Name, f)
 	left.passTo(drv, t.desired, r.journal.ports(t.Name))
 	if left.CutOff != nil {
-		if err := r.Progress.settle(ctx, Writing, drv, t.Name, left); err != nil {
+		if err := left.settle(ctx, r.Progress, Writing, drv, t.Name); err != nil {
 			return f, nil, true, NewError("", OpSettle, err)
 		}
 	}
@@ -454,7 +417,7 @@ func (r *run) changeDevice(ctx context.Context, t task, out *Outcome) (made *pen
 		return nil, unwritten(err), 0, err
 	}
 	if len(p.Steps) == 0 {
-		out.unit = facts.Unit
+		out.Unit = facts.Unit
 		state, steps, err := keep(ctx, k)
 		return nil, state, steps, err
 	}
@@ -504,7 +467,7 @@ func (r *run) writeSteps(ctx context.Context, drv drivers.Driver, facts drivers.
 		AcceptWarnings: r.accepts,
 		Continues:      continues,
 		Note: func(text string) {
-			r.Progress.report(Event{Kind: DeviceSays, Phase: Writing, Device: p.Name, Text: text})
+			r.Progress.Report(Event{Kind: DeviceSays, Phase: Writing, Device: p.Name, Text: text})
 		},
 		Token: func(undo *drivers.Token) error {
 			return r.journal.Write(entry{Device: p.Name, Event: "undo", Undo: undo})
@@ -520,7 +483,7 @@ func (r *run) writeSteps(ctx context.Context, drv drivers.Driver, facts drivers.
 		if now, unseen, err = r.verify(ctx, drv, facts, t, blind); err == nil {
 			out.Left, out.Resets = now.Left, now.Resets
 			if unseen != nil {
-				out.Left = append(out.Left, fmt.Sprintf("could not confirm that it is in force: %s", oneLine(unseen)))
+				out.Left = append(out.Left, fmt.Sprintf("could not confirm that it is in force: %s", engine.OneLine(unseen)))
 			}
 			return &pending{t, drv, token, now.Unfit, facts, blind}, Partial, steps, nil
 		}
@@ -537,7 +500,7 @@ func (r *run) writeSteps(ctx context.Context, drv drivers.Driver, facts drivers.
 // written, the run continues until the end of the device.
 func (r *run) noteStep(device string, s drivers.Step, i, n int) {
 	_ = r.audit.request(device, s, i, n) // writing the outcome of the device will fail too
-	r.Progress.report(Event{Kind: StepBegins, Phase: Writing, Device: device, Step: s, I: i, N: n})
+	r.Progress.Report(Event{Kind: StepBegins, Phase: Writing, Device: device, Step: s, I: i, N: n})
 }
 
 // readPlanned reads a device. It returns an error unless the device is the one that was
@@ -590,18 +553,18 @@ func (l leftover) passTo(drv drivers.Driver, desired drivers.Desired, record fun
 
 // settle waits until a device has processed the writes of a run that was cut off, if it does
 // so without the sender.
-func (p Progress) settle(ctx context.Context, ph Phase, drv drivers.Driver, device string, l leftover) error {
+func (l leftover) settle(ctx context.Context, p Progress, ph Phase, drv drivers.Driver, device string) error {
 	s, ok := drv.(drivers.Settler)
 	if !ok {
 		return nil
 	}
-	defer p.reportLongWork(ph, drv, device, fmt.Sprintf("waiting for the device to finish the writes of run %s, which was cut off", l.CutOff.ID), "")()
+	defer p.ReportLongWork(ph, drv, device, fmt.Sprintf("waiting for the device to finish the writes of run %s, which was cut off", l.CutOff.ID), "")()
 	return s.Settle(ctx)
 }
 
 // unfit returns the error for a device that is not as intended for reasons that a run cannot
 // fix. It does not stop the run.
-func unfit(why string) *Error { return errorAs("", OpApply, KindUnfit, errors.New(why)) }
+func unfit(why string) *Error { return engine.ErrorOf("", OpApply, KindUnfit, errors.New(why)) }
 
 // keep confirms or saves what an earlier run left unconfirmed or unsaved on a device that is
 // as desired.

@@ -369,7 +369,7 @@ func TestJournalHoldsTheUndoRecordBeforeTheWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	// There is one writer: no other run begins until this one ends.
-	if _, err := begin(store.Dir(dir), "run2", entry{}); !errors.Is(err, errLocked) || !strings.Contains(err.Error(), "run run1, process ") {
+	if _, err := begin(store.Dir(dir), "run2", entry{}); !errors.Is(err, store.ErrHeld) || !strings.Contains(err.Error(), "run run1, process ") {
 		t.Errorf("a second run begins: %v", err)
 	}
 	if err := j.Close(); err != nil {

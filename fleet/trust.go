@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -26,12 +27,12 @@ func (r *run) trust(ctx context.Context, plan *PlanFile) error {
 		return NewError("", OpJudge, fmt.Errorf("%s keeps code points in a class that is not lossless in the intent; nothing was written", plan.path))
 	}
 	if mode := r.gateMode(); plan.Rollout.Gate != mode {
-		e := errorAs("", OpJudge, KindPlan, fmt.Errorf("%s is for --gate %s, and this run has --gate %s; nothing was written", plan.path, plan.Rollout.Gate, mode))
+		e := engine.ErrorOf("", OpJudge, KindPlan, fmt.Errorf("%s is for --gate %s, and this run has --gate %s; nothing was written", plan.path, plan.Rollout.Gate, mode))
 		e.Hint = "plan and apply with the same --gate"
 		return e
 	}
 	if !slices.Equal(plan.Rollout.Windows, rollout.Windows(r.Fabric)) {
-		return errorAs("", OpJudge, KindPlan, fmt.Errorf("%s and the intent have different maintenance windows; nothing was written", plan.path))
+		return engine.ErrorOf("", OpJudge, KindPlan, fmt.Errorf("%s and the intent have different maintenance windows; nothing was written", plan.path))
 	}
 	seen := map[string]bool{}
 	for i, p := range plan.devices {
@@ -85,7 +86,7 @@ func (r *run) checkPlan(ctx context.Context, plan *PlanFile, p planSummary, dev 
 }
 
 func tooMuch(device string, is, most qos.Impact) *Error {
-	return errorAs(device, OpJudge, KindImpact, fmt.Errorf("the plan disturbs more than allowed: %s, allowed is %s", is, most))
+	return engine.ErrorOf(device, OpJudge, KindImpact, fmt.Errorf("the plan disturbs more than allowed: %s, allowed is %s", is, most))
 }
 
 // replan plans a device again, from the state that the plan was made for, and returns the
@@ -97,11 +98,11 @@ func (r *run) replan(drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot
 	case err != nil:
 		return nil, Failed, NewError("", OpPlan, fmt.Errorf("plan again: %w", err))
 	case len(fresh.Blocked()) > 0:
-		return nil, Blocked, errorAs("", OpJudge, KindBlocked, errors.New(cannotBeMade))
+		return nil, Blocked, engine.ErrorOf("", OpJudge, KindBlocked, errors.New(cannotBeMade))
 	case fresh.Impact() > r.allow:
 		return nil, Refused, tooMuch("", fresh.Impact(), r.allow)
 	case stepsDigest(fresh.Items) != t.steps:
-		return nil, Refused, errorAs("", OpJudge, KindPlan, errors.New("the plan's steps do not lead to the intent"))
+		return nil, Refused, engine.ErrorOf("", OpJudge, KindPlan, errors.New("the plan's steps do not lead to the intent"))
 	}
 	return fresh, "", nil
 }
@@ -118,12 +119,12 @@ func (r *run) replanSaved(ctx context.Context, drv drivers.Driver, f drivers.Fac
 	made = t.describePlan(ctx, past, drv, f, snap, t.desired, fresh)
 	have, want := *t.plan, *made
 	if was, is := have.Facts.Unit, want.Facts.Unit; was != is {
-		return nil, nil, errorAs("", OpJudge, KindPlan, fmt.Errorf("the plan was made for a device with %s, and this one shows %s", was, is))
+		return nil, nil, engine.ErrorOf("", OpJudge, KindPlan, fmt.Errorf("the plan was made for a device with %s, and this one shows %s", was, is))
 	}
 	have.Notes, want.Notes = nil, nil     // they depend on the history of the fabric
 	have.Mistaken, want.Mistaken = "", "" // depends on it too; identify has judged it
 	if !equalJSON(have, want) {
-		return nil, nil, errorAs("", OpJudge, KindPlan, errors.New("the plan's description does not match its steps"))
+		return nil, nil, engine.ErrorOf("", OpJudge, KindPlan, errors.New("the plan's description does not match its steps"))
 	}
 	if t.plain == nil {
 		return made, nil, nil
@@ -161,7 +162,7 @@ func checkUndo(drv drivers.Driver, d PastDevice, token *drivers.Token, managed f
 	}
 	least, err := c.CheckUndo(token, managed)
 	if err != nil {
-		return least, errorAs("", OpJudge, KindUndo, fmt.Errorf("%s: %w", d.of.place(d), err))
+		return least, engine.ErrorOf("", OpJudge, KindUndo, fmt.Errorf("%s: %w", d.of.place(d), err))
 	}
 	return least, nil
 }

@@ -98,7 +98,7 @@ func Validate(ctx context.Context, f *Fabric, a *Access, o ValidateOptions) (*Va
 // readAll reads the switches before the hosts, because the checks of a host need the switch
 // ends of its links.
 func (v *validation) readAll(ctx context.Context, switches, hosts []string) error {
-	defer v.o.Progress.phase(Validating, len(switches)+len(hosts))()
+	defer v.o.Progress.Phase(Validating, len(switches)+len(hosts))()
 	read := func(ctx context.Context, name string) Reading { return v.Read(ctx, name, v.run.End) }
 	err := v.each(ctx, Validating, switches, read, func(r Reading) {
 		v.run.Note(r.Findings...)
@@ -122,13 +122,13 @@ func (v *validation) readAll(ctx context.Context, switches, hosts []string) erro
 // each reads devices in parallel and passes their readings to take in order.
 func (v *validation) each(ctx context.Context, p Phase, names []string, read func(context.Context, string) Reading, take func(Reading)) error {
 	return pool.Ordered(ctx, v.o.Workers, names, func(ctx context.Context, name string) Reading {
-		v.o.Progress.report(Event{Kind: DeviceBegins, Phase: p, Device: name})
+		v.o.Progress.Report(Event{Kind: DeviceBegins, Phase: p, Device: name})
 		return read(ctx, name)
 	}, func(r Reading) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		v.o.Progress.report(Event{Kind: DeviceEnds, Phase: p, Device: r.Device, Error: r.Err})
+		v.o.Progress.Report(Event{Kind: DeviceEnds, Phase: p, Device: r.Device, Error: r.Err})
 		for _, o := range r.Open {
 			isOpen(v.out.Open, r.Device, o)
 		}
@@ -160,7 +160,7 @@ func (v *validation) judge(ctx context.Context) error {
 	if err := v.wait(ctx); err != nil {
 		return err
 	}
-	defer v.o.Progress.phase(Recounting, len(v.counted))()
+	defer v.o.Progress.Phase(Recounting, len(v.counted))()
 	hosts, lost := 0, map[string]bool{}
 	first := map[string]Reading{}
 	var names []string
@@ -190,7 +190,7 @@ func (v *validation) judge(ctx context.Context) error {
 
 // wait waits until the window is over for every device.
 func (v *validation) wait(ctx context.Context) error {
-	defer v.o.Progress.phase(Waiting, len(v.counted))()
+	defer v.o.Progress.Phase(Waiting, len(v.counted))()
 	t := time.NewTimer(v.o.Window)
 	defer t.Stop()
 	select {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
@@ -50,14 +51,14 @@ func (d *DevicePlan) summary(at int64, size int) planSummary {
 func (p planSummary) outcome(allowed qos.Impact, isRight bool) Outcome {
 	out := Outcome{Device: p.name, State: Skipped}
 	switch {
-	case p.err != nil && p.err.cause == nil: // from a file
-		out.State, out.Error = Failed, errorAs(p.name, OpPlan, p.err.Kind, fmt.Errorf("no plan: %s", p.err.Text))
+	case p.err != nil && p.err.Unwrap() == nil: // from a file
+		out.State, out.Error = Failed, engine.ErrorOf(p.name, OpPlan, p.err.Kind, fmt.Errorf("no plan: %s", p.err.Text))
 	case p.err != nil:
 		out.State, out.Error = Failed, p.err
 	case p.mistaken != "" && !isRight:
 		out.State, out.Error = Refused, refuseMistaken(p.name, p.mistaken)
 	case p.blocked != "":
-		out.State, out.Error = Blocked, errorAs(p.name, OpJudge, KindBlocked, fmt.Errorf("%s: %s", cannotBeMade, p.blocked))
+		out.State, out.Error = Blocked, engine.ErrorOf(p.name, OpJudge, KindBlocked, fmt.Errorf("%s: %s", cannotBeMade, p.blocked))
 	case p.impact > allowed:
 		out.State, out.Error = Refused, tooMuch(p.name, p.impact, allowed)
 	}
@@ -105,7 +106,7 @@ func (p *PlanFile) checkAllowed(o ApplyOptions, devices map[string]Device) (*Res
 		r.Outcomes = append(r.Outcomes, out)
 	}
 	worse := p.Rollout.Impact()
-	n := r.count()
+	n := r.Count()
 	if o.SkipFailed {
 		n[Failed] = 0
 	}
@@ -139,7 +140,7 @@ func (p *PlanFile) checkAllowed(o ApplyOptions, devices map[string]Device) (*Res
 
 // refusal returns the error for a run that is refused as a whole.
 func refusal(kind Kind, why []string) *Error {
-	return errorAs("", OpJudge, kind, fmt.Errorf("%s; nothing was written", strings.Join(why, ", ")))
+	return engine.ErrorOf("", OpJudge, kind, fmt.Errorf("%s; nothing was written", strings.Join(why, ", ")))
 }
 
 // checkedDevice is the outcome of the check of a device, with its new plans; nil if the device was
@@ -164,9 +165,9 @@ func (r *run) checkAll(ctx context.Context, plan *PlanFile, judged *Result, o Ap
 	if err != nil {
 		return nil, err
 	}
-	end := r.Progress.phase(Checking, len(devices))
+	end := r.Progress.Phase(Checking, len(devices))
 	err = pool.Ordered(ctx, r.Workers, devices, func(ctx context.Context, p planSummary) checkedDevice {
-		r.Progress.report(Event{Kind: DeviceBegins, Phase: Checking, Device: p.name})
+		r.Progress.Report(Event{Kind: DeviceBegins, Phase: Checking, Device: p.name})
 		t, err := r.taskOf(plan, p)
 		if err != nil {
 			return checkedDevice{Outcome: Outcome{Device: p.name, State: Failed, Error: NewError(p.name, OpJudge, err)}}
@@ -179,7 +180,7 @@ func (r *run) checkAll(ctx context.Context, plan *PlanFile, judged *Result, o Ap
 			judged.Outcomes[slices.IndexFunc(judged.Outcomes, func(o Outcome) bool { return o.Device == out.Device })] = out
 		}
 		w.add(c)
-		r.Progress.report(Event{Kind: DeviceEnds, Phase: Checking, Device: out.Device, Error: out.Error})
+		r.Progress.Report(Event{Kind: DeviceEnds, Phase: Checking, Device: out.Device, Error: out.Error})
 		res.Outcomes = append(res.Outcomes, out)
 		if out.Error == nil || ctx.Err() != nil {
 			return nil
@@ -187,7 +188,7 @@ func (r *run) checkAll(ctx context.Context, plan *PlanFile, judged *Result, o Ap
 		return r.journal.record(out)
 	})
 	end()
-	n := res.count()
+	n := res.Count()
 	var waves error
 	if err == nil && ctx.Err() == nil && n[Failed]+n[Refused]+n[Blocked] == 0 {
 		if waves = w.replaceRollout(plan, judged, o.Allow); waves == nil {
@@ -221,8 +222,8 @@ func (r *run) checkAll(ctx context.Context, plan *PlanFile, judged *Result, o Ap
 	}
 	first := slices.IndexFunc(res.Outcomes, func(o Outcome) bool { return o.Error != nil })
 	refused := refusal(res.Outcomes[first].Error.Kind, why)
-	if refused.Hint = hints[KindStale]; refused.Kind == KindMistaken {
-		refused.Hint = hints[KindMistaken]
+	if refused.Hint = KindStale.Hint(); refused.Kind == KindMistaken {
+		refused.Hint = KindMistaken.Hint()
 	}
 	if n[Failed] > 0 && refused.Kind == KindUnreachable {
 		refused.Hint = "--skip-unreachable leaves out devices that cannot be reached"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/intent"
 )
@@ -24,7 +25,7 @@ func windowError(f *intent.Fabric, now time.Time, format string) error {
 	if next != "" {
 		next = "; the next one opens " + next
 	}
-	return errorAs("", OpJudge, KindWindow, fmt.Errorf(format, f.Rollout.Windows[0].Pos, next))
+	return engine.ErrorOf("", OpJudge, KindWindow, fmt.Errorf(format, f.Rollout.Windows[0].Pos, next))
 }
 
 // inWindow calls InWindow, unless the run may write at any time.

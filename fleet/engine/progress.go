@@ -1,4 +1,4 @@
-package fleet
+package engine
 
 import (
 	"encoding/json"
@@ -81,30 +81,30 @@ func (e Event) MarshalJSON() ([]byte, error) {
 // parallel.
 type Progress func(Event)
 
-func (p Progress) report(e Event) {
+func (p Progress) Report(e Event) {
 	if p != nil {
 		p(e)
 	}
 }
 
-// phase reports the start of a phase. The returned function reports its end.
-func (p Progress) phase(ph Phase, devices int) (end func()) {
-	p.report(Event{Kind: PhaseBegins, Phase: ph, Devices: devices})
-	return func() { p.report(Event{Kind: PhaseEnds, Phase: ph}) }
+// Phase reports the start of a phase. The returned function reports its end.
+func (p Progress) Phase(ph Phase, devices int) (end func()) {
+	p.Report(Event{Kind: PhaseBegins, Phase: ph, Devices: devices})
+	return func() { p.Report(Event{Kind: PhaseEnds, Phase: ph}) }
 }
 
 // sayEvery is how often long-running work is reported again, because users take silence for
 // a hang.
 const sayEvery = time.Minute
 
-// reportLongWork reports what is being done on a device, with the reason why unless it is "". Until
+// ReportLongWork reports what is being done on a device, with the reason why unless it is "". Until
 // the returned function is called, it also reports each part of the work that the driver
 // announces, and every minute what is still in progress.
-func (p Progress) reportLongWork(ph Phase, drv drivers.Driver, device, what, why string) (end func()) {
+func (p Progress) ReportLongWork(ph Phase, drv drivers.Driver, device, what, why string) (end func()) {
 	if p == nil {
 		return func() {}
 	}
-	say := func(text string) { p.report(Event{Kind: DeviceSays, Phase: ph, Device: device, Text: text}) }
+	say := func(text string) { p.Report(Event{Kind: DeviceSays, Phase: ph, Device: device, Text: text}) }
 	parts, done, ended := make(chan string, 1), make(chan struct{}), make(chan struct{})
 	if n, ok := drv.(drivers.Narrator); ok {
 		n.Narrate(func(part string) {

@@ -1,4 +1,4 @@
-package fleet
+package importer
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/fleet/input"
 	"github.com/roce-fabric/roce-fabric/fleet/systems"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -19,37 +20,44 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
+// ReadFile reads the saved configuration of a switch.
+func (s *Source) ReadFile(ctx context.Context) (Switch, error) {
+	out := Switch{Switch: s.switchOf()}
+	err := s.readFile(ctx, &out)
+	return out, err
+}
+
 // readFile fills out from the saved configuration of a switch.
-func (s *Source) readFile(ctx context.Context, out *imported) error {
+func (s *Source) readFile(ctx context.Context, out *Switch) error {
 	c, err := readConfig(s.OS, s.File, s.More...)
 	if errors.Is(err, drivers.ErrUnclear) {
-		return Wrong("", fmt.Sprintf("state it: --config %s:OS=%s; systems are %s", s.Name, s.File, strings.Join(systems.All.Names(), ", ")), "%w", err)
+		return input.Wrong("", fmt.Sprintf("state it: --config %s:OS=%s; systems are %s", s.Name, s.File, strings.Join(systems.All.Names(), ", ")), "%w", err)
 	}
 	if err != nil {
 		return err
 	}
-	out.doubt, out.text = c.doubt, c.text
+	out.Doubt, out.Text = c.doubt, c.text
 	system, _ := systems.All.Find(c.os)
-	drv, err := system.Saved(c.text, drivers.Target{Name: s.Name, OS: c.os, Model: out.sw.Model, Release: out.sw.Release, Whole: true})
+	drv, err := system.Saved(c.text, drivers.Target{Name: s.Name, OS: c.os, Model: out.Switch.Model, Release: out.Switch.Release, Whole: true})
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.File, err)
 	}
-	read, err := configured(ctx, drv)
+	read, err := engine.ReadConfiguration(ctx, drv)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.File, err)
 	}
-	run := read.running
+	run := read.Running
 	if len(run.Ports) == 0 {
-		return Wrong("", "give the whole configuration: "+system.Whole+"; --config NAME=FILE again adds a file",
+		return input.Wrong("", "give the whole configuration: "+system.Whole+"; --config NAME=FILE again adds a file",
 			"%s holds no ports that %s has; it holds %s", s.File, c.os, contents(c.text))
 	}
 	id := system.Identify(c.text)
 	run.Name = cmp.Or(run.Name, id.Hostname)
-	out.sw.OS, out.sw.Running, out.plan = c.os, run, read.plan
-	out.account.File, out.account.Recognised, out.account.Lines = s.File, c.why, read.account()
-	c.place(out.account.Lines)
-	out.sw.Model = cmp.Or(out.sw.Model, id.Model)
-	out.sw.Release = cmp.Or(out.sw.Release, id.Release)
+	out.Switch.OS, out.Switch.Running, out.plan = c.os, run, read.Plan
+	out.Account.File, out.Account.Recognised, out.Account.Lines = s.File, c.why, read.Account()
+	c.place(out.Account.Lines)
+	out.Switch.Model = cmp.Or(out.Switch.Model, id.Model)
+	out.Switch.Release = cmp.Or(out.Switch.Release, id.Release)
 	return nil
 }
 
@@ -110,7 +118,7 @@ func readConfig(os, first string, more ...string) (c savedConfig, err error) {
 		found, why := drivers.Recognised(by)
 		switch {
 		case c.os == "" && why != nil:
-			return c, Wrong("", "systems are "+strings.Join(systems.All.Names(), ", "), "%s: %w", file, why)
+			return c, input.Wrong("", "systems are "+strings.Join(systems.All.Names(), ", "), "%s: %w", file, why)
 		case c.os == "":
 			c.os = found
 			c.why = "read as " + by[0].String()

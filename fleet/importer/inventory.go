@@ -1,4 +1,4 @@
-package fleet
+package importer
 
 import (
 	"cmp"
@@ -37,7 +37,7 @@ const (
 func readInventory(paths []string, mapping string) (*inventory.Inventory, error) {
 	if len(paths) == 0 {
 		if mapping != "" {
-			return nil, Wrong("map", "", "it needs --inventory")
+			return nil, input.Wrong("map", "", "it needs --inventory")
 		}
 		return nil, nil
 	}
@@ -46,7 +46,7 @@ func readInventory(paths []string, mapping string) (*inventory.Inventory, error)
 		if e := (*yaml.Error)(nil); errors.As(err, &e) {
 			advice = e.Hint
 		}
-		return &OptionError{Option: option, Err: err, Advice: advice}
+		return &input.OptionError{Option: option, Err: err, Advice: advice}
 	}
 	var m *inventory.Mapping
 	if mapping != "" {
@@ -139,7 +139,7 @@ func (s *Sources) addInventory(o SourceOptions, inv *inventory.Inventory) ([]*in
 		o.credentials(&b)
 		f, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(b.String()), NoClasses: true})
 		if faults := (intent.Errors)(nil); errors.As(err, &faults) && len(faults) > 0 {
-			return nil, Wrong("inventory", faults[0].Hint, "%s", faults[0].Msg)
+			return nil, input.Wrong("inventory", faults[0].Hint, "%s", faults[0].Msg)
 		}
 		if err != nil {
 			return nil, err
@@ -270,12 +270,12 @@ func (s *Sources) addInventoryNotes(res *derive.Result) {
 }
 
 // reachable returns an error if switches that are to be read have no address, or come from the
-// inventory and have no credentials.
-func (s *Sources) reachable(a *Access) error {
+// inventory and have no credentials. Switches that are located otherwise need neither.
+func (s *Sources) reachable(located bool) error {
 	var lost, anonymous []string
 	for _, src := range s.list {
 		switch {
-		case src.File != "" || src.planned || a.At != nil:
+		case src.File != "" || src.planned || located:
 		case src.sw.Address.V == "":
 			lost = append(lost, src.Name)
 		case src.recorded != nil && src.sw.Access.Username.V == "" && (s.Known == nil || s.Known.Switch(src.Name) == nil):
@@ -288,12 +288,12 @@ func (s *Sources) reachable(a *Access) error {
 	}
 	switch {
 	case len(lost) == 1:
-		return Wrong("", "state its address, or give its configuration with --config"+offline, "%s has no address", lost[0])
+		return input.Wrong("", "state its address, or give its configuration with --config"+offline, "%s has no address", lost[0])
 	case len(lost) > 1:
-		return Wrong("", "state their addresses, give their configurations with --config, leave them out with --only '!NAME'"+offline, "%s have no address: %s",
+		return input.Wrong("", "state their addresses, give their configurations with --config, leave them out with --only '!NAME'"+offline, "%s have no address: %s",
 			words.Plural(len(lost), "switch", "switches"), words.Some(lost, 8))
 	case len(anonymous) > 0:
-		return Wrong("", "add --username env:NAME --password env:NAME, give configurations with --config"+offline, "no credentials for %s of the inventory",
+		return input.Wrong("", "add --username env:NAME --password env:NAME, give configurations with --config"+offline, "no credentials for %s of the inventory",
 			words.Plural(len(anonymous), "switch", "switches"))
 	}
 	return nil

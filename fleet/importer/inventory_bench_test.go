@@ -1,4 +1,4 @@
-package fleet
+package importer
 
 import (
 	"fmt"
@@ -71,7 +71,7 @@ func importedFrom(tb testing.TB, dir string) *Imported {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	r, err := Import(tb.Context(), s, &Access{}, ImportOptions{})
+	r, err := Import(tb.Context(), s, Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package fleet
+package engine
 
 import (
 	"slices"
@@ -21,7 +21,7 @@ func TestLongWorkIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said []string
 		drv := &narrator{}
-		end := Progress(func(e Event) { said = append(said, e.Device+": "+e.Text) }).reportLongWork(Writing, drv, "leaf1", "reverting", "")
+		end := Progress(func(e Event) { said = append(said, e.Device+": "+e.Text) }).ReportLongWork(Writing, drv, "leaf1", "reverting", "")
 		time.Sleep(90 * time.Second)
 		drv.say("bring up Ethernet0")
 		time.Sleep(45 * time.Second)

@@ -1,4 +1,4 @@
-package fleet
+package importer
 
 import (
 	"os"
@@ -14,7 +14,7 @@ import (
 // Each published form of a Cumulus Linux configuration is recognised without the user stating
 // the system.
 func TestPublishedConfigurationsAreRecognised(t *testing.T) {
-	a, err := txtar.ParseFile("../render/cumulus/testdata/published.txtar")
+	a, err := txtar.ParseFile("../../render/cumulus/testdata/published.txtar")
 	if err != nil || len(a.Files) < 40 {
 		t.Fatalf("%d configurations: %v", len(a.Files), err)
 	}

@@ -1,4 +1,6 @@
-package fleet
+// Package engine holds what all verbs of package fleet share about one device and about a run:
+// errors, progress, outcomes, and the configuration that was read. It does not know the intent.
+package engine
 
 import (
 	"cmp"
@@ -11,6 +13,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/internal/hint"
 )
+
+// ErrNothing means that there is no run to roll back.
+var ErrNothing = errors.New("no run to roll back")
 
 // Op is the operation that failed.
 type Op string
@@ -74,7 +79,7 @@ var kinds = []struct {
 	{drivers.ErrStale, KindStale}, {drivers.ErrAuth, KindAuth}, {drivers.ErrIdentity, KindIdentity},
 	{drivers.ErrUnreachable, KindUnreachable}, {drivers.ErrNotReady, KindNotReady}, {drivers.ErrRejected, KindRejected}, {drivers.ErrUnsaved, KindUnsaved},
 	{drivers.ErrUnsupported, KindUnsupported}, {drivers.ErrTooLarge, KindTooLarge}, {drivers.ErrNoState, KindNoState}, {context.Canceled, KindInterrupted}, {store.ErrLost, KindInterrupted},
-	{drivers.ErrPartial, KindPartial}, {errLocked, KindLocked}, {errNothing, KindNothing},
+	{drivers.ErrPartial, KindPartial}, {store.ErrHeld, KindLocked}, {ErrNothing, KindNothing},
 	{keys.ErrUnsigned, KindUntrusted}, {keys.ErrBad, KindUntrusted}, {keys.ErrUnknown, KindUntrusted},
 }
 
@@ -90,6 +95,9 @@ var hints = map[Kind]string{
 	KindNoDevice:     "roll back with the intent that the run applied (-f); a host needs an address there, or run 'nic rollback --local' on it",
 	KindUndo:         "an undo record restores ports of the intent alone: for a port that has left the intent since, roll back with the intent that the run applied (-f); where the journal was edited, restore the device by hand",
 }
+
+// Hint returns what to do about an error of the kind, or "".
+func (k Kind) Hint() string { return hints[k] }
 
 // Error is an error about one device, or about a run as a whole.
 type Error struct {
@@ -125,7 +133,7 @@ func NewError(device string, op Op, err error) *Error {
 	if err == nil {
 		return nil
 	}
-	e := &Error{Device: device, Op: op, Text: oneLine(err), cause: err}
+	e := &Error{Device: device, Op: op, Text: OneLine(err), cause: err}
 	if is := (*Error)(nil); errors.As(err, &is) {
 		e.Op, e.Kind, e.Hint = is.Op, is.Kind, is.Hint
 		if is == err {
@@ -146,12 +154,12 @@ func NewError(device string, op Op, err error) *Error {
 	return e
 }
 
-// errorAs is like NewError, but sets the kind.
-func errorAs(device string, op Op, kind Kind, err error) *Error {
+// ErrorOf is like NewError, but sets the kind.
+func ErrorOf(device string, op Op, kind Kind, err error) *Error {
 	e := NewError(device, op, err)
 	e.Kind, e.Hint = kind, cmp.Or(e.Hint, hints[kind])
 	return e
 }
 
-// oneLine returns the text of an error in one line, even if it joins several errors.
-func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+// OneLine returns the text of an error in one line, even if it joins several errors.
+func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

@@ -1,4 +1,4 @@
-package fleet
+package importer
 
 import (
 	"cmp"
@@ -40,7 +40,7 @@ func ParseSource(arg string) (Source, error) {
 	name, file, ok := strings.Cut(arg, "=")
 	name, system, stated := strings.Cut(name, ":")
 	if !ok || name == "" || file == "" || stated && system == "" {
-		return Source{}, Wrong("", "write --config leaf1=FILE or --config leaf1:OS=FILE", "--config %s is not NAME=FILE", arg)
+		return Source{}, input.Wrong("", "write --config leaf1=FILE or --config leaf1:OS=FILE", "--config %s is not NAME=FILE", arg)
 	}
 	if stated {
 		if err := knownSystem("config "+arg, system); err != nil {
@@ -78,9 +78,9 @@ func ParseLive(arg string) (Source, error) {
 	m := liveForm.FindStringSubmatch(arg)
 	switch {
 	case m == nil:
-		return Source{}, Wrong("", "write --device leaf1=OS://192.0.2.11:8080; credentials have their own flags", "--device %s is not NAME=OS://HOST[:PORT]", shown)
+		return Source{}, input.Wrong("", "write --device leaf1=OS://192.0.2.11:8080; credentials have their own flags", "--device %s is not NAME=OS://HOST[:PORT]", shown)
 	case strings.Contains(m[3], "@"):
-		return Source{}, Wrong("", "use --username and --password", "--device %s holds a user", shown)
+		return Source{}, input.Wrong("", "use --username and --password", "--device %s holds a user", shown)
 	}
 	return Source{Name: m[1], OS: m[2], Address: m[3]}, knownSystem("device "+arg, m[2])
 }
@@ -90,7 +90,7 @@ var liveForm = lazyre.New(`^([^=]+)=([a-z0-9-]+)://([^/]+)/?$`)
 // knownSystem returns an error unless name is a supported operating system.
 func knownSystem(option, name string) error {
 	if _, known := systems.All.Find(name); !known {
-		return Wrong(option, "", "unknown system %q; known are %s", name, strings.Join(systems.All.Names(), ", "))
+		return input.Wrong(option, "", "unknown system %q; known are %s", name, strings.Join(systems.All.Names(), ", "))
 	}
 	return nil
 }
@@ -129,7 +129,8 @@ type SourceOptions struct {
 	Intent    string
 	Stdin     io.Reader
 	StdinName string
-	// Only selects switches of Intent and of Inventory, as in [LoadOptions].
+	// Only selects switches of Intent and of Inventory, by name, ranges, glob, role:NAME or os:NAME;
+	// empty selects all of them.
 	Only []string
 }
 
@@ -165,13 +166,13 @@ func FindSources(ctx context.Context, o SourceOptions) (*Sources, error) {
 	add := func(src *Source) error {
 		if was := taken[src.Name]; was != nil && was.File != "" && src.File != "" && was.sw == nil {
 			if was.OS != "" && src.OS != "" && was.OS != src.OS {
-				return Wrong("", "", "switch %q is %s in one file and %s in another", src.Name, was.OS, src.OS)
+				return input.Wrong("", "", "switch %q is %s in one file and %s in another", src.Name, was.OS, src.OS)
 			}
 			was.OS, was.More = cmp.Or(was.OS, src.OS), append(was.More, src.File)
 			return nil
 		}
 		if taken[src.Name] != nil {
-			return Wrong("", "", "switch %q is named twice", src.Name)
+			return input.Wrong("", "", "switch %q is named twice", src.Name)
 		}
 		taken[src.Name] = src
 		s.list = append(s.list, src)
@@ -224,7 +225,7 @@ func FindSources(ctx context.Context, o SourceOptions) (*Sources, error) {
 	for _, sw := range switches {
 		if src := taken[sw.Name]; src != nil && src.File != "" && src.sw == nil {
 			if src.OS != "" && src.OS != sw.OS {
-				return nil, Wrong("", "", "%s has os %s in %s, not %s", sw.Name, sw.OS, sw.Pos, src.OS)
+				return nil, input.Wrong("", "", "%s has os %s in %s, not %s", sw.Name, sw.OS, sw.Pos, src.OS)
 			}
 			src.sw, src.OS = sw, sw.OS
 			continue
@@ -234,7 +235,7 @@ func FindSources(ctx context.Context, o SourceOptions) (*Sources, error) {
 		}
 	}
 	if len(s.list) == 0 {
-		return nil, Wrong("", "name switches with --device, --config, --inventory or -f; see roce-fabric import --help", "there is nothing to import")
+		return nil, input.Wrong("", "name switches with --device, --config, --inventory or -f; see roce-fabric import --help", "there is nothing to import")
 	}
 	s.name = cmp.Or(s.name, "imported")
 	s.assignRecords(o.Offline)
@@ -284,7 +285,7 @@ func (o *SourceOptions) remotes() ([]*intent.Switch, error) {
 	f, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(b.String()), NoClasses: true})
 	if faults := (intent.Errors)(nil); errors.As(err, &faults) && len(faults) > 0 {
 		// Omit the position: it is in generated text that the user has not seen.
-		return nil, Wrong("", faults[0].Hint, "%s", faults[0].Msg)
+		return nil, input.Wrong("", faults[0].Hint, "%s", faults[0].Msg)
 	}
 	if err != nil {
 		return nil, err
