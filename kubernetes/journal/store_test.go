@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -161,7 +162,10 @@ func place(t *testing.T, r *rig.Rig, fabric string) *storetest.Place {
 				t.Fatal(err)
 			}
 			j, err := l.Create(t.Context(), "run")
-			if err != nil || l.Release() != nil {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmp.Or(j.Append(t.Context(), []byte("{}")), l.Release()); err != nil {
 				t.Fatal(err)
 			}
 			var all corev1.SecretList
