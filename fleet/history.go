@@ -191,6 +191,9 @@ func isForeign(s store.Store, id store.ID) error {
 	return nil
 }
 
+// Planned returns the devices that the run was to change.
+func (p *Past) Planned() []string { return slices.Clone(p.planned) }
+
 // CutOff describes where the journal of a run breaks off that neither ended nor is in
 // progress; "" for other runs. The process of the run ended there, or the end of the journal
 // was removed.

@@ -65,9 +65,9 @@ func (b *bench) earlierRuns(fabric string, n int) *journal.Secrets {
 	}
 	for i := range n {
 		j, err := l.Create(b.Context(), fmt.Sprintf("earlier%d", i))
-		for _, record := range []string{`{"event":"begin"}`, `{"event":"end"}`} {
+		for _, event := range []string{"begin", "end"} {
 			if err == nil {
-				err = j.Append(b.Context(), []byte(record))
+				err = j.Append(b.Context(), fmt.Appendf(nil, `{"event":%q,"time":"2026-01-01T00:00:00Z"}`, event))
 			}
 		}
 		if err != nil {

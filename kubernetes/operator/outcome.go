@@ -17,7 +17,7 @@ import (
 const maxOutcomes = 100
 
 // states returns the outcomes of a plan's devices, from the journals of its runs and from the
-// last result, and the IDs of the runs.
+// last result, and the IDs of the runs. Devices that no run has reached are skipped.
 func states(ctx context.Context, st *journal.Secrets, p *v1alpha1.FabricPlan, last *fleet.Result) (_ map[string]fleet.Outcome, runs []string, _ error) {
 	ids, err := st.Journals(ctx)
 	if err != nil {
@@ -28,7 +28,7 @@ func states(ctx context.Context, st *journal.Secrets, p *v1alpha1.FabricPlan, la
 			runs = append(runs, id.Run)
 		}
 	}
-	out := map[string]fleet.Outcome{}
+	out, planned := map[string]fleet.Outcome{}, map[string]bool{}
 	for past, err := range fleet.Runs(st) { // newest first
 		if past == nil || !slices.Contains(runs, past.ID) {
 			break
@@ -36,18 +36,25 @@ func states(ctx context.Context, st *journal.Secrets, p *v1alpha1.FabricPlan, la
 		if err != nil && !errors.Is(err, store.ErrCutOff) { // ErrCutOff: the run wrote nothing
 			return nil, nil, err
 		}
+		for _, name := range past.Planned() {
+			planned[name] = true
+		}
 		for _, d := range past.Devices {
 			if _, ok := out[d.Name]; !ok {
 				out[d.Name] = fleet.Outcome{Device: d.Name, State: d.State}
 			}
 		}
 	}
-	if last == nil {
-		return out, runs, nil
+	if last != nil {
+		for _, o := range last.Outcomes {
+			if _, ok := out[o.Device]; !ok || o.State != fleet.Skipped {
+				out[o.Device] = o
+			}
+		}
 	}
-	for _, o := range last.Outcomes {
-		if _, ok := out[o.Device]; !ok || o.State != fleet.Skipped {
-			out[o.Device] = o
+	for name := range planned {
+		if _, ok := out[name]; !ok {
+			out[name] = fleet.Outcome{Device: name, State: fleet.Skipped}
 		}
 	}
 	return out, runs, nil

@@ -159,7 +159,8 @@ func openBody(ctx context.Context, st *journal.Secrets, p *v1alpha1.FabricPlan, 
 
 // resume continues an interrupted run: on devices that it had not reached, with exactly the
 // approved steps; on devices that it was changing, with the remaining steps, within the approved
-// impact. If the Fabric is deleted, it continues only on the latter.
+// impact. If the Fabric is deleted, it continues only on the latter, and returns an error besides
+// the result.
 func (r *planReconciler) resume(ctx context.Context, f *v1alpha1.Fabric, p *v1alpha1.FabricPlan, l *loaded, devices []fleet.Device, saved *fleet.PlanFile, opts fleet.ApplyOptions) (res *fleet.Result, err error) {
 	in := l.Fabric.Fabric()
 	past, left, err := fleet.Unfinished(opts.Store, in)
@@ -201,7 +202,10 @@ func (r *planReconciler) resume(ctx context.Context, f *v1alpha1.Fabric, p *v1al
 			return nil, wrong("run %s was interrupted and %s has changed since the plan was made, so its plan is no longer valid", past.ID, name)
 		}
 	}
-	return fleet.Apply(ctx, devices, fresh, opts)
+	if res, err = fleet.Apply(ctx, devices, fresh, opts); err == nil && !f.DeletionTimestamp.IsZero() {
+		err = errFabricDeleted
+	}
+	return res, err
 }
 
 // stepsOf returns the state and the steps of each device in a plan; "" for a device without
