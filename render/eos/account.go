@@ -220,9 +220,9 @@ func (a *accountant) line(s *section, queue string, l *Line) {
 		return
 	}
 	at := placeIn(s.at, queue)
-	h, ok := match(l.Text, at)
+	h, ok := matchLine(l, at)
 	if !ok && at == inDefaults {
-		h, ok = match(l.Text, inEthernetDefaults)
+		h, ok = matchLine(l, inEthernetDefaults)
 	}
 	switch {
 	case !ok || h.Other:

@@ -41,7 +41,8 @@ func Parse(text []byte) (*Config, error) {
 var layout = &forms.Layout{
 	Top:       inGlobal,
 	Opens:     blockOf,
-	Takes:     takes,
+	Table:     grammar,
+	Elsewhere: elsewhere,
 	Inside:    below,
 	Separator: "!",
 	Ends:      true,
@@ -53,20 +54,12 @@ var layout = &forms.Layout{
 	},
 }
 
-// takes reports whether a line is known at a place.
-func takes(at place, line string) bool {
-	line = canonical(line)
-	if at == inPolicy {
-		line = unnumbered(line)
+// described returns a line with single spaces and, in a policy, without its sequence number.
+func described(at place, line string) string {
+	if line = canonical(line); at == inPolicy {
+		return unnumbered(line)
 	}
-	if _, ok := grammar().Find(at, line); ok {
-		return true
-	}
-	if _, ok := elsewhere().Find(at, line); !ok || at == inGlobal {
-		return ok
-	}
-	_, ok := grammar().Find(inGlobal, line)
-	return !ok
+	return line
 }
 
 // unnumbered returns a line of a policy without its sequence number: "10 class FW".
@@ -78,8 +71,7 @@ func unnumbered(line string) string {
 }
 
 // elsewhere returns the forms of lines that the grammar does not describe, and that show in which
-// block a line without indentation stands. A line that the grammar knows at the top level does not
-// count.
+// block a line without indentation stands.
 var elsewhere = sync.OnceValue(func() *forms.Table {
 	var list []forms.Form
 	for at, keys := range map[place][]string{
@@ -98,7 +90,7 @@ var elsewhere = sync.OnceValue(func() *forms.Table {
 		}
 	}
 	t := forms.NewTable(list)
-	t.Strict = true
+	t.Strict, t.Plain = true, described
 	return t
 })
 

@@ -130,7 +130,7 @@ var grammar = sync.OnceValue(func() *forms.Table {
 		list[i] = r.Form
 	}
 	t := forms.NewTable(list)
-	t.Strict = true
+	t.Strict, t.Plain = true, described
 	return t
 })
 

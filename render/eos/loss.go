@@ -36,7 +36,7 @@ func (s *section) unmodelled() []string {
 				walk(l.Text, l.Sub)
 				continue
 			}
-			h, ok := match(l.Text, at)
+			h, ok := matchLine(l, at)
 			held := ok && h.set != nil && !strings.HasPrefix(queue, multicastQueue)
 			if held || ok && (h.Negated || strings.HasPrefix(h.Text, "no ") || h.Text == h.Absent) || l.Text[0] == '!' {
 				continue

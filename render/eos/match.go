@@ -13,8 +13,12 @@ type hit struct {
 }
 
 // match returns the form of a line and its values; false if the line is not known at that place.
-func match(text string, at place) (hit, bool) {
-	f, ok := grammar().Find(at, canonical(text))
+func match(text string, at place) (hit, bool) { return hitOf(grammar().Find(at, text)) }
+
+// matchLine does the same for a line of a configuration, whose form the parser has found.
+func matchLine(l *Line, at place) (hit, bool) { return hitOf(grammar().Lookup(at, l)) }
+
+func hitOf(f forms.Found, ok bool) (hit, bool) {
 	if !ok {
 		return hit{}, false
 	}

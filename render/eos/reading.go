@@ -92,11 +92,24 @@ func read(c *Config) *reading {
 	r.lines(r.global, "", top)
 	r.ports = r.globals().ports
 	for _, s := range r.order {
+		s.reserve()
 		for _, n := range s.nodes {
 			r.lines(s, "", n.Sub)
 		}
 	}
 	return r
+}
+
+// reserve makes room for the lines of a section.
+func (s *section) reserve() {
+	n := 0
+	for _, node := range s.nodes {
+		n += len(node.Sub)
+		for _, l := range node.Sub {
+			n += len(l.Sub)
+		}
+	}
+	s.held, s.index = make([]held, 0, n), make(map[spot]int, n)
 }
 
 // canonical returns a line with single spaces. Most lines have them already.
@@ -112,7 +125,7 @@ func canonical(text string) string {
 func (r *reading) section(name string) *section {
 	s := r.sections[name]
 	if s == nil {
-		s = &section{name: name, at: inInterface, index: map[spot]int{}}
+		s = &section{name: name, at: inInterface}
 		if strings.HasPrefix(name, sectionProfile) {
 			s.at = inProfile
 		}
@@ -135,7 +148,7 @@ func (r *reading) lines(s *section, queue string, ls []*Line) {
 		if at == inGlobal && buffers(l.Text) && !defines(l.Text) {
 			r.report(s, l, whyBuffers)
 		}
-		h, ok := match(l.Text, at)
+		h, ok := matchLine(l, at)
 		if !ok {
 			s.foreign = true
 			if roce(l.Text) {
@@ -184,7 +197,7 @@ func placeIn(section place, queue string) place {
 // line is reported.
 func (r *reading) portDefaults(at place, ls []*Line) {
 	for _, l := range ls {
-		h, ok := match(l.Text, at)
+		h, ok := matchLine(l, at)
 		switch {
 		case !ok:
 			r.report(r.defaults, l, whyUnknown)

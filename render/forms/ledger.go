@@ -184,7 +184,7 @@ const none = ^Mode(0)
 // derived returns the claim that follows from the form of a line and from the other lines of its
 // block, of which last holds the last one for each key.
 func (w *walk) derived(at Mode, line *lines.Line, last map[string]*lines.Line) Claim {
-	f, ok := w.Table.Find(at, line.Text)
+	f, ok := w.Table.Lookup(at, line)
 	switch {
 	case !ok:
 		return Unknown(NotKnown)

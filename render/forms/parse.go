@@ -14,8 +14,10 @@ type Layout struct {
 	Top Mode
 	// Opens tells which block a line opens in a section, as [lines.Grammar.Opens] does.
 	Opens func(section, line string) (id string, at Mode, ok bool)
-	// Takes reports whether a mode knows a line.
-	Takes func(at Mode, line string) bool
+	// Table describes the lines of the system. Elsewhere describes further lines, which only show
+	// in which block a line stands; in a mode other than Top, a line that Table has at Top is not
+	// one of them.
+	Table, Elsewhere func() *Table
 	// Raw returns a function that recognizes the last line of the free text that a line begins;
 	// nil if it begins none.
 	Raw func(line string) func(line string) bool
@@ -42,7 +44,7 @@ const Outermost = "configure terminal"
 // block. A line that nothing knows belongs to the block of its two neighbours, if they share
 // one.
 func (y *Layout) Parse(c *lines.Config, text []byte) error {
-	p := parser{Layout: y, cfg: c, blocks: map[blockKey]*lines.Line{}, lastIn: map[*lines.Line]*lines.Line{}}
+	p := parser{Layout: y, table: y.Table(), cfg: c, blocks: map[blockKey]*block{}}
 	c.Whole = len(text) > 0 && text[len(text)-1] == '\n'
 	if err := lines.Each(text, p.line); err != nil {
 		return err
@@ -54,12 +56,20 @@ func (y *Layout) Parse(c *lines.Config, text []byte) error {
 
 // frame is a line that other lines may stand below.
 type frame struct {
-	line          *lines.Line
+	*block
+	own           block // the block, unless the frame opens it again
 	indent, depth int
 	at            Mode // mode of the lines below it
 	// header is set if the line opens a block, indented if a line is indented below it, and flat if
 	// the line is not indented below the header of its section.
 	header, indented, flat bool
+	// opened is set if the frame is or was among the open blocks.
+	opened bool
+}
+
+// block is a line and the last block below it. All frames of a block share it.
+type block struct {
+	line, last *lines.Line
 }
 
 // blockKey identifies a block: the line it stands below, and its identity.
@@ -70,12 +80,14 @@ type blockKey struct {
 
 type parser struct {
 	*Layout
+	table  *Table
 	cfg    *lines.Config
 	stack  []*frame // by indentation
 	open   []*frame // open blocks, the outermost first
-	blocks map[blockKey]*lines.Line
-	// lastIn holds the last block in each block.
-	lastIn map[*lines.Line]*lines.Line
+	blocks map[blockKey]*block
+	// nodes holds lines that are allocated and not yet read, and spare a frame to use again.
+	nodes []node
+	spare *frame
 	// waiting holds unknown lines that belong to block inner if the next line does, else to
 	// block outer; nil is the top level.
 	waiting      []*lines.Line
@@ -95,17 +107,18 @@ func (p *parser) line(s string, no int) error {
 		}
 		return nil
 	}
-	l, indent := &lines.Line{Text: strings.TrimSpace(s), No: no}, lines.Width(s)
-	if l.Text == "" || l.Text == p.Separator {
+	text, indent := strings.TrimSpace(s), lines.Width(s)
+	if text == "" || text == p.Separator {
 		return nil
 	}
+	l := p.newLine(text, no)
 	p.paged = p.paged || strings.HasPrefix(l.Text, "--More--")
 	if l.Text[0] == '!' {
 		p.comment(l, indent)
 		return nil
 	}
 	for len(p.stack) > 0 && p.stack[len(p.stack)-1].indent >= indent {
-		p.stack = p.stack[:len(p.stack)-1]
+		p.pop()
 	}
 	if n := len(p.stack); n > 0 {
 		f := p.stack[n-1]
@@ -113,6 +126,62 @@ func (p *parser) line(s string, no int) error {
 		return p.place(f, l, indent, false)
 	}
 	return p.flat(l, indent)
+}
+
+// node is a line and the form that it keeps.
+type node struct {
+	lines.Line
+	match
+}
+
+// newLine returns a line. Lines are allocated many at a time.
+func (p *parser) newLine(text string, no int) *lines.Line {
+	if len(p.nodes) == 0 {
+		p.nodes = make([]node, 32)
+	}
+	n := &p.nodes[0]
+	p.nodes = p.nodes[1:]
+	n.Text, n.No, n.Match = text, no, &n.match
+	return &n.Line
+}
+
+// newFrame returns the frame of a line.
+func (p *parser) newFrame(l *lines.Line, indent, depth int) *frame {
+	f := p.spare
+	if p.spare = nil; f == nil {
+		f = &frame{}
+	}
+	*f = frame{own: block{line: l}, indent: indent, depth: depth}
+	f.block = &f.own
+	return f
+}
+
+// pop removes the innermost frame of the stack, which is used again unless it is an open block.
+func (p *parser) pop() {
+	n := len(p.stack) - 1
+	if f := p.stack[n]; !f.opened {
+		p.spare = f
+	}
+	p.stack = p.stack[:n]
+}
+
+// takes reports whether a mode knows a line.
+func (y *Layout) takes(at Mode, l *lines.Line) bool {
+	t := y.Table()
+	if _, ok := t.Lookup(at, l); ok {
+		return true
+	}
+	if _, ok := y.Elsewhere().Find(at, l.Text); !ok || at == y.Top {
+		return ok
+	}
+	_, ok := t.Lookup(y.Top, l)
+	return !ok
+}
+
+// takes reports whether a mode knows a line. The line keeps the form that it has there.
+func (p *parser) takes(at Mode, l *lines.Line) bool {
+	p.table.keep(at, l)
+	return p.Layout.takes(at, l)
 }
 
 // comment adds a comment at the level of its indentation.
@@ -194,17 +263,17 @@ func (p *parser) place(f *frame, l *lines.Line, indent int, inside bool) error {
 	open := p.within(f)
 	if f != nil && len(open) == 0 {
 		p.settle(p.outer)
-		return p.put(p.around(f, l.Text), l, indent)
+		return p.put(p.around(f, l), l, indent)
 	}
 	if f == nil {
 		if _, _, header := p.Opens("", l.Text); header {
 			open = nil
 		}
 	}
-	into, known := p.taker(open, l.Text, false), true
+	into, known := p.taker(open, l, false), true
 	if into == nil {
-		if into = f; !p.takes(f, l.Text) {
-			into = p.taker(open, l.Text, true)
+		if into = f; !p.takesIn(f, l) {
+			into = p.taker(open, l, true)
 			known = into != nil
 		}
 	}
@@ -229,12 +298,12 @@ func (p *parser) place(f *frame, l *lines.Line, indent int, inside bool) error {
 
 // around returns the innermost block around f that knows a line, if f does not and the text does
 // not indent the header of f below its section; else f.
-func (p *parser) around(f *frame, text string) *frame {
-	if !f.flat || p.Takes(f.at, text) {
+func (p *parser) around(f *frame, l *lines.Line) *frame {
+	if !f.flat || p.takes(f.at, l) {
 		return f
 	}
 	for _, o := range slices.Backward(p.open[:slices.Index(p.open, f)]) {
-		if p.Takes(o.at, text) {
+		if p.takes(o.at, l) {
 			return o
 		}
 	}
@@ -253,22 +322,22 @@ func flatIn(open []*frame) *frame {
 
 // taker returns the innermost open block that knows a line; nil if there is none. It considers
 // only blocks with lines indented below them, or only those without.
-func (p *parser) taker(open []*frame, text string, indented bool) *frame {
+func (p *parser) taker(open []*frame, l *lines.Line, indented bool) *frame {
 	for _, f := range slices.Backward(open) {
-		if f.indented == indented && p.Takes(f.at, text) {
+		if f.indented == indented && p.takes(f.at, l) {
 			return f
 		}
 	}
 	return nil
 }
 
-// takes reports whether a block knows a line; nil is the top level.
-func (p *parser) takes(f *frame, text string) bool {
+// takesIn reports whether a block knows a line; nil is the top level.
+func (p *parser) takesIn(f *frame, l *lines.Line) bool {
 	if f != nil {
-		return p.Takes(f.at, text)
+		return p.takes(f.at, l)
 	}
-	_, _, header := p.Opens("", text)
-	return header || p.Takes(p.Top, text)
+	_, _, header := p.Opens("", l.Text)
+	return header || p.takes(p.Top, l)
 }
 
 // wait keeps an unknown line until the next line shows its block.
@@ -278,7 +347,7 @@ func (p *parser) wait(f, inner *frame, l *lines.Line, indent int) {
 		depth = f.depth + 1
 	}
 	p.waiting, p.inner, p.outer = append(p.waiting, l), inner, f
-	p.stack = append(p.stack, &frame{line: l, indent: indent, depth: depth})
+	p.stack = append(p.stack, p.newFrame(l, indent, depth))
 }
 
 // settle adds the waiting lines to a block; nil is the top level.
@@ -287,7 +356,7 @@ func (p *parser) settle(f *frame) {
 		if f == nil {
 			p.cfg.Lines = append(p.cfg.Lines, l)
 		} else {
-			into := p.home(f, l.Text).line
+			into := p.home(f, l).line
 			into.Sub = append(into.Sub, l)
 		}
 	}
@@ -295,30 +364,33 @@ func (p *parser) settle(f *frame) {
 }
 
 // home returns the last block in f if that knows a line and f does not; else f.
-func (p *parser) home(f *frame, text string) *frame {
-	l := p.lastIn[f.line]
-	if l == nil || p.Takes(f.at, text) {
+func (p *parser) home(f *frame, l *lines.Line) *frame {
+	if f.last == nil || p.takes(f.at, l) {
 		return f
 	}
-	if _, at, _ := p.Opens(f.line.Text, l.Text); !p.Takes(at, text) {
+	if _, at, _ := p.Opens(f.line.Text, f.last.Text); !p.takes(at, l) {
 		return f
 	}
-	return p.reopened(f, l)
+	return p.reopened(f)
 }
 
-// reopened returns the frame of a block in f that the text left before.
-func (p *parser) reopened(f *frame, l *lines.Line) *frame {
-	_, at, _ := p.Opens(f.line.Text, l.Text)
-	return &frame{line: l, indent: f.indent, depth: f.depth + 1, at: at, header: true, indented: len(l.Sub) > 0}
+// reopened returns the frame of the last block in f, which the text left before.
+func (p *parser) reopened(f *frame) *frame {
+	_, at, _ := p.Opens(f.line.Text, f.last.Text)
+	o := p.newFrame(f.last, f.indent, f.depth+1)
+	o.at, o.header, o.indented = at, true, len(f.last.Sub) > 0
+	return o
 }
 
 // put adds a line to a block; nil is the top level. A header that the block already has opens
 // the existing block again.
 func (p *parser) put(f *frame, l *lines.Line, indent int) error {
-	own := &frame{line: l, indent: indent, depth: 1}
+	own := p.newFrame(l, indent, 1)
+	at := p.Top
 	if f != nil {
 		own.flat = !slices.Contains(p.stack, f)
-		f = p.home(f, l.Text)
+		f = p.home(f, l)
+		at = f.at
 	}
 	above, section, into := (*lines.Line)(nil), "", &p.cfg.Lines
 	if f != nil {
@@ -327,16 +399,22 @@ func (p *parser) put(f *frame, l *lines.Line, indent int) error {
 	if own.depth > lines.MaxDepth {
 		return fmt.Errorf("more than %d levels", lines.MaxDepth)
 	}
-	id, at, header := p.Opens(section, l.Text)
+	id, opened, header := p.Opens(section, l.Text)
 	header = header && own.depth <= 2
-	key := blockKey{above, id}
-	if same := p.blocks[key]; header && same != nil {
-		own.line = same
+	var same *block
+	if header {
+		same = p.blocks[blockKey{above, id}]
+	}
+	if same != nil {
+		own.block = same
 	} else {
 		*into = append(*into, l)
 		if header && f != nil {
-			p.lastIn[above] = l
+			f.last = l
 		}
+	}
+	if f == nil || f.header {
+		p.table.keep(at, l)
 	}
 	if ends := p.Raw(l.Text); ends != nil {
 		p.raw, p.ends = own.line, ends
@@ -344,7 +422,7 @@ func (p *parser) put(f *frame, l *lines.Line, indent int) error {
 	}
 	p.stack = append(p.stack, own)
 	if header {
-		own.at, own.header, p.blocks[key] = at, true, own.line
+		own.at, own.header, p.blocks[blockKey{above, id}] = opened, true, own.block
 		p.enter(f, own)
 	}
 	return nil
@@ -359,10 +437,12 @@ func (p *parser) enter(f, own *frame) {
 	case slices.Contains(p.open, f):
 		p.open = append(p.open[:slices.Index(p.open, f)+1], own)
 	default:
+		f.opened = true
 		p.open = append(p.open[:0], f, own)
 	}
-	if l := p.lastIn[own.line]; l != nil {
-		p.open = append(p.open, p.reopened(own, l))
+	own.opened = true
+	if own.last != nil {
+		p.open = append(p.open, p.reopened(own))
 	}
 }
 
@@ -370,14 +450,14 @@ func (p *parser) enter(f, own *frame) {
 // [Outermost]: without it, they would be read as lines of the block before them.
 func (y *Layout) Leave(top []*lines.Line) map[*lines.Line]bool {
 	var out map[*lines.Line]bool
-	var open []block
+	var open []printed
 	for _, l := range top {
 		if _, at, header := y.Opens("", l.Text); header {
 			open = y.blocks(l, at)
 			continue
 		}
-		known := y.Takes(y.Top, l.Text)
-		if slices.ContainsFunc(open, func(b block) bool { return (b.empty || !known) && y.Takes(b.at, l.Text) }) {
+		known := y.takes(y.Top, l)
+		if slices.ContainsFunc(open, func(b printed) bool { return (b.empty || !known) && y.takes(b.at, l) }) {
 			if out == nil {
 				out = map[*lines.Line]bool{}
 			}
@@ -390,18 +470,18 @@ func (y *Layout) Leave(top []*lines.Line) map[*lines.Line]bool {
 	return out
 }
 
-// block is a printed block, which may take the lines after it.
-type block struct {
+// printed is a printed block, which may take the lines after it.
+type printed struct {
 	at    Mode
 	empty bool
 }
 
 // blocks returns a block and the last block in it.
-func (y *Layout) blocks(l *lines.Line, at Mode) []block {
-	out := []block{{at, len(l.Sub) == 0}}
+func (y *Layout) blocks(l *lines.Line, at Mode) []printed {
+	out := []printed{{at, len(l.Sub) == 0}}
 	for _, s := range slices.Backward(l.Sub) {
 		if _, in, ok := y.Opens(l.Text, s.Text); ok {
-			return append(out, block{in, len(s.Sub) == 0})
+			return append(out, printed{in, len(s.Sub) == 0})
 		}
 	}
 	return out

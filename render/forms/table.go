@@ -112,11 +112,11 @@ func (f *Form) read(text string) (found Found, ok bool) {
 		if text, ok = CutWords(text, f.Key); !ok {
 			return Found{}, false
 		}
-		found.Rest = text
 	}
-	rest, values, ok := consume(f.line, text, nil)
+	var room [8]string
+	rest, values, ok := consume(f.line, text, room[:0])
 	if ok && rest == "" {
-		found.fits, found.Values = true, values
+		found.fits, found.Values = true, append(found.Values, values...)
 	}
 	return found, found.fits || f.key == nil
 }
@@ -125,14 +125,19 @@ func (f *Form) read(text string) (found Found, ok bool) {
 type Found struct {
 	*Form
 	Text string
-	// Rest is the text after a key of plain words.
-	Rest string
 	// Negated is set if the line begins with "no" or "default" and removes what the form describes.
 	Negated bool
+	fits    bool
 	// Values holds the values of the words that can have several: those of the key first, and ""
 	// for missing ones.
 	Values []string
-	fits   bool
+}
+
+// Rest returns the text after a key of plain words; "" if the key has placeholders.
+func (f Found) Rest() string {
+	text, _ := strings.CutPrefix(f.Text, "no ")
+	rest, _ := CutWords(text, f.Key)
+	return rest
 }
 
 // Fits reports whether the arguments of the line are understood.
@@ -195,6 +200,10 @@ func (f Found) Usual() bool {
 
 // Table finds the form of a line.
 type Table struct {
+	// Plain returns a line in the words that the forms describe: with single spaces, without a
+	// sequence number. nil if lines are in these words already.
+	Plain func(at Mode, line string) string
+
 	// Strict is set if the system refuses a line whose arguments do not match, so that another line
 	// stays in force. Such a line has no form, and a line with "no" only if it states a key or a
 	// line of the table.
@@ -269,9 +278,42 @@ func (t *Table) forms(at Mode, word string) []*Form {
 // Find returns the form of a line in a mode; ok is false if no key matches. Of forms with the same
 // key, it is the first whose arguments match, else the first.
 func (t *Table) Find(at Mode, line string) (found Found, ok bool) {
+	if t.Plain != nil {
+		line = t.Plain(at, line)
+	}
 	if t.Strict {
 		return t.findStrict(at, line)
 	}
+	return t.find(at, line)
+}
+
+// match is the form of a line, which its node keeps.
+type match struct {
+	table *Table
+	at    Mode
+	ok    bool
+	line  string
+	found Found
+}
+
+// Lookup returns the form of a line of a configuration in a mode, as [Table.Find] does. The parser
+// has found it already for the mode of the line's block.
+func (t *Table) Lookup(at Mode, l *lines.Line) (Found, bool) {
+	if m, ok := l.Match.(*match); ok && m.at == at && m.table == t && m.line == l.Text {
+		return m.found, m.ok
+	}
+	return t.Find(at, l.Text)
+}
+
+// keep finds the form of a line in the mode of its block, unless the line has it already.
+func (t *Table) keep(at Mode, l *lines.Line) {
+	if m, ok := l.Match.(*match); ok && (m.table != t || m.at != at || m.line != l.Text) {
+		m.table, m.at, m.line = t, at, l.Text
+		m.found, m.ok = t.Find(at, l.Text)
+	}
+}
+
+func (t *Table) find(at Mode, line string) (found Found, ok bool) {
 	text, negated := strings.CutPrefix(line, "no ")
 	word, _, _ := strings.Cut(text, " ")
 	for _, f := range t.forms(at, word) {
@@ -352,7 +394,7 @@ func (t *Table) Unset(at Mode, key, held string) string {
 func (t *Table) Last(at Mode, block *lines.Line) map[string]*lines.Line {
 	out := make(map[string]*lines.Line, len(block.Sub))
 	for _, l := range block.Sub {
-		f, ok := t.Find(at, l.Text)
+		f, ok := t.Lookup(at, l)
 		switch {
 		case !ok:
 		case f.list:
@@ -374,7 +416,7 @@ func (t *Table) InForce(at Mode, block *lines.Line, do func(*lines.Line, Found))
 	}
 	last := t.Last(at, block)
 	for _, l := range block.Sub {
-		if f, ok := t.Find(at, l.Text); ok && last[f.Sets()] == l && !f.Negated && f.Fits() {
+		if f, ok := t.Lookup(at, l); ok && last[f.Sets()] == l && !f.Negated && f.Fits() {
 			do(l, f)
 		}
 	}

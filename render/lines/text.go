@@ -7,7 +7,6 @@
 package lines
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 )
@@ -26,6 +25,8 @@ type Line struct {
 	// No is the line number in the text, from 1; 0 for a line that the tool added.
 	No  int
 	Sub []*Line
+	// Match holds what the parser found about the line; package forms reads and writes it.
+	Match any
 }
 
 // clone returns a deep copy of lines.
@@ -35,7 +36,7 @@ func clone(ls []*Line) []*Line {
 	}
 	out := make([]*Line, len(ls))
 	for i, l := range ls {
-		out[i] = &Line{Text: l.Text, No: l.No, Sub: clone(l.Sub)}
+		out[i] = &Line{Text: l.Text, No: l.No, Sub: clone(l.Sub), Match: l.Match}
 	}
 	return out
 }
@@ -44,16 +45,18 @@ func clone(ls []*Line) []*Line {
 // stops at the first error of f, at a NUL byte and at a line longer than [MaxLine]. The error
 // names the line.
 func Each(text []byte, f func(line string, no int) error) error {
-	for no := 1; len(text) > 0; no++ {
-		line, rest, _ := bytes.Cut(text, []byte{'\n'})
-		text = rest
+	// The lines share the memory of one string.
+	all := string(text)
+	for no := 1; len(all) > 0; no++ {
+		line, rest, _ := strings.Cut(all, "\n")
+		all = rest
 		if len(line) > MaxLine {
 			return fmt.Errorf("line %d: longer than %d bytes", no, MaxLine)
 		}
-		if bytes.IndexByte(line, 0) >= 0 {
+		if strings.IndexByte(line, 0) >= 0 {
 			return fmt.Errorf("line %d: a NUL byte is not configuration", no)
 		}
-		if err := f(string(bytes.TrimRight(line, "\r")), no); err != nil {
+		if err := f(strings.TrimRight(line, "\r"), no); err != nil {
 			return fmt.Errorf("line %d: %w", no, err)
 		}
 	}

@@ -192,7 +192,7 @@ func (a *accountant) claimClassNetwork(c *Line, name string) {
 	grammar.InForce(inClassNetwork, c, func(l *Line, f forms.Found) {
 		switch f.Key {
 		case keyPause:
-			ps, _ := numbers(f.Rest, qos.NumPriorities-1)
+			ps, _ := numbers(f.Rest(), qos.NumPriorities-1)
 			a.Say(l, a.pauses(qos.Priorities(ps...), g))
 		case keyMTU:
 			a.Say(l, a.classMTU(n, ports))
@@ -279,7 +279,7 @@ func (a *accountant) claimClassQueuing(c *Line, name string, ports []string) {
 	a.Say(c, forms.Sets(ports, qos.KindScheduler.At(q), qos.KindECN.At(q)))
 	grammar.InForce(inClassQueuing, c, func(l *Line, f forms.Found) {
 		if claim := queueClaims[f.Key]; claim != nil {
-			a.Say(l, claim(&k, f.Rest))
+			a.Say(l, claim(&k, f.Rest()))
 		}
 	})
 }

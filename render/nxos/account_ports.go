@@ -34,7 +34,7 @@ func (a *accountant) claimBlock(l *Line) {
 	case h.at == inSystem:
 		grammar.InForce(inSystem, l, func(s *Line, f forms.Found) {
 			if claim := systemClaims[f.Key]; claim != nil {
-				a.Say(s, claim(a, s, firstWord(f.Rest)))
+				a.Say(s, claim(a, s, firstWord(f.Rest())))
 			}
 		})
 	case h.at == inClassMap && slices.Contains(types, h.typ):
@@ -90,8 +90,8 @@ var defaultTimers = map[string]int{keyInterval: defaultInterval, keyMultiplier: 
 func (a *accountant) timer(f forms.Found) forms.Claim {
 	users := a.timed(f.Key)
 	switch {
-	case f.Rest == fmt.Sprint(defaultTimers[f.Key]):
-		return forms.Default("it is %s without the line", f.Rest)
+	case f.Rest() == fmt.Sprint(defaultTimers[f.Key]):
+		return forms.Default("it is %s without the line", f.Rest())
 	case !a.timers.on:
 		return forms.Inert("the watchdog of the switch is off")
 	case len(a.guarded) == 0:
@@ -254,7 +254,7 @@ func (a *accountant) profileUse(name string) (ports []string, some bool) {
 // claimInterface claims the lines of an interface or of a port-profile.
 func (a *accountant) claimInterface(l *Line, h head) {
 	for _, s := range l.Sub {
-		f, ok := formOf(inInterface, s.Text)
+		f, ok := grammar.Lookup(inInterface, s)
 		if !ok || !f.Fits() || f.Why != "" || !concerned(s.Text) {
 			continue
 		}
@@ -284,7 +284,7 @@ func (a *accountant) portLine(l *Line, f forms.Found, h head) forms.Claim {
 	claim := portClaims[f.Key]
 	switch {
 	case f.Key == keyInherit:
-		return a.inherits(h, f.Rest)
+		return a.inherits(h, f.Rest())
 	case len(ports) == 0 && h.at == inInterface && !strings.HasPrefix(h.name, "port-channel") && !isPort(h.name) && len(rangeOf(h.name)) == 1:
 		return forms.Left("the interface cannot be a port in an intent")
 	case len(ports) == 0 && strings.HasPrefix(h.name, "port-channel"):
@@ -294,7 +294,7 @@ func (a *accountant) portLine(l *Line, f forms.Found, h head) forms.Claim {
 	case claim == nil:
 		return forms.Sets(ports, portAttrs[f.Key]...)
 	}
-	return claim(a, f.Rest, ports)
+	return claim(a, f.Rest(), ports)
 }
 
 // overridesInherited returns a function that reports whether a line with a default value, on a port,
@@ -331,7 +331,9 @@ func (a *accountant) inherits(h head, name string) forms.Claim {
 	}
 	var attrs []qos.Attr
 	for _, s := range p.Sub {
-		attrs = append(attrs, portAttrs[keyOf(inInterface, s.Text)]...)
+		if f, ok := grammar.Lookup(inInterface, s); ok {
+			attrs = append(attrs, portAttrs[f.Sets()]...)
+		}
 	}
 	if len(attrs) == 0 {
 		return forms.Left("the port-profile has no QoS settings")

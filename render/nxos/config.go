@@ -41,10 +41,11 @@ func Parse(text []byte) (*Config, error) {
 }
 
 var layout = &forms.Layout{
-	Top:    inGlobal,
-	Opens:  opens,
-	Takes:  takes,
-	Inside: func(mode string) bool { return mode != "config" },
+	Top:       inGlobal,
+	Opens:     opens,
+	Table:     func() *forms.Table { return grammar },
+	Elsewhere: func() *forms.Table { return elsewhere },
+	Inside:    func(mode string) bool { return mode != "config" },
 	Raw: func(line string) func(string) bool {
 		delimiter, ok := bannerOf(line)
 		if !ok {

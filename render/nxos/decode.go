@@ -74,7 +74,7 @@ func (v *view) reportUnmodelledGlobals() {
 	for _, l := range v.global.Sub {
 		word, rest, _ := strings.Cut(l.Text, " ")
 		switch {
-		case word == "priority-flow-control" && !belongs(inGlobal, l.Text):
+		case word == "priority-flow-control" && !knows(inGlobal, l):
 			v.noteTrafficRelevant("", l, "%s", forms.NotKnown)
 		case word == "hardware" && strings.HasPrefix(rest, "qos "):
 			v.noteTrafficRelevant("", l, "this tool cannot represent this line and leaves it")
@@ -87,7 +87,7 @@ func (v *view) reportUnmodelledGlobals() {
 		return
 	}
 	for _, l := range v.system.Sub {
-		if !belongs(inSystem, l.Text) && !isComment(l.Text) {
+		if !knows(inSystem, l) && !isComment(l.Text) {
 			v.noteTrafficRelevant(systemHeader, l, "%s", forms.NotKnown)
 		}
 	}
@@ -327,10 +327,14 @@ func (v *view) reportUnmodelledPortLines(name string, own *Line) {
 		default:
 			continue
 		}
-		if why := oddity(l.Text); why != "" {
+		if why := oddity(l); why != "" {
 			v.noteTrafficRelevant(own.Text, l, "%s", why)
 		}
-		if theirs := v.lag(lag)[keyOf(inInterface, l.Text)]; theirs != nil && theirs.Text != l.Text {
+		f, ok := grammar.Lookup(inInterface, l)
+		if !ok || lag == "" {
+			continue
+		}
+		if theirs := v.lag(lag)[f.Sets()]; theirs != nil && theirs.Text != l.Text {
 			v.noteTrafficRelevant(own.Text, l, "%s says otherwise: %s", lag, theirs.Text)
 		}
 	}
@@ -370,9 +374,9 @@ func (v *view) blockOf(port string, at *Line) string {
 }
 
 // oddity returns why the model cannot represent an interface line; "" if it can.
-func oddity(text string) string {
-	switch f, ok := formOf(inInterface, text); {
-	case strings.HasPrefix(text, "no "):
+func oddity(l *Line) string {
+	switch f, ok := grammar.Lookup(inInterface, l); {
+	case strings.HasPrefix(l.Text, "no "):
 		return ""
 	case !ok || !f.Fits():
 		return forms.NotKnown

@@ -316,21 +316,18 @@ var elsewhere = forms.NewTable(func() (out []forms.Form) {
 	return out
 }())
 
-// takes reports whether a line is known at a place.
-func takes(at place, text string) bool {
-	if belongs(at, text) {
-		return true
-	}
-	_, ok := elsewhere.Find(at, text)
-	return ok
-}
-
 // formOf returns the form that describes a line at a place.
 func formOf(at place, text string) (forms.Found, bool) { return grammar.Find(at, text) }
 
 // belongs reports whether a line is known at a place.
 func belongs(at place, text string) bool {
 	_, ok := formOf(at, text)
+	return ok
+}
+
+// knows reports whether a line of a configuration is known at a place.
+func knows(at place, l *Line) bool {
+	_, ok := grammar.Lookup(at, l)
 	return ok
 }
 
