@@ -73,6 +73,9 @@ var harmless = regexp.MustCompile(`^(header\.(tool|created)|device\.notes|rollou
 // before the first write. Edits of harmless parts may pass; the waves are then still
 // those of the intent.
 func TestTamperedPlansAreRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many combinations of one kind, in one goroutine each")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		text, err := examples.Intent("quickstart")
 		if err != nil {

@@ -82,6 +82,9 @@ func runningClasses(t *testing.T, o boxOptions, both bool) (*box, *driver) {
 // its revert. While a port is up, the first class keeps its buffer, or the plan announces that it
 // loses it.
 func TestRunningClassAndItsBuffer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many combinations of one kind, in one goroutine each")
+	}
 	for _, release := range []string{"202405", "202511"} {
 		for way, o := range map[string]boxOptions{"gnmi": {}, "direct": {direct: true}} {
 			for _, model := range []string{known, dynamic} {
@@ -170,6 +173,9 @@ func (b *box) doubled() bool {
 // changes, for the priorities that pause at that moment. A class that is removed at the same time,
 // by an apply or by its revert, leaves no buffer behind.
 func TestPortsChangeAsPFCDoes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many combinations of one kind, in one goroutine each")
+	}
 	for _, release := range []string{"202311", "202511"} {
 		for way, o := range map[string]boxOptions{"gnmi": {}, "direct": {direct: true}} {
 			for _, down := range []bool{false, true} {

@@ -44,8 +44,11 @@ func TestConformance(t *testing.T) {
 		"ssh alone, traditional buffers":                         {model: unknown, release: "202311", alone: true},
 		"write: direct, dynamic buffers":                         {model: dynamic, release: "202511", direct: true},
 	} {
+		if testing.Short() && o.release != "master" && !o.alone {
+			continue // the other ways in run the same goroutines
+		}
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // most of the time is spent waiting
+			t.Parallel()
 			conform(t, o)
 		})
 	}
@@ -56,6 +59,9 @@ var matrix = flag.Bool("matrix", sharedtest.Nightly(), "run the whole suite on e
 // TestEveryRelease repeats the most visible tests on every release and every transport, each with
 // another buffer model; with -matrix, it runs the whole suite for all combinations.
 func TestEveryRelease(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many combinations of one kind, in one goroutine each")
+	}
 	only := []string{"two plans of one state are the same bytes", "plan is empty after apply and a restart", "foreign objects survive apply and revert", "each port flaps at most once"}
 	if *matrix {
 		only = nil

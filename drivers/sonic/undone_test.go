@@ -48,6 +48,9 @@ func empty(cfg tables) {
 // TestFirstApplyIsUndone: after an apply and its revert, the databases of the daemons have their
 // old contents, and keep them when the ports go down and up. No daemon exits.
 func TestFirstApplyIsUndone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many combinations of one kind, in one goroutine each")
+	}
 	ways := map[string]boxOptions{"gnmi": {}, "gnmi+ssh": {ssh: true}, "ssh": {alone: true}, "direct": {direct: true}}
 	starts := map[string]func(tables){"factory": func(tables) {}, "bare": bare, "empty": empty}
 	for _, release := range []string{"202411", "202511", "202605", "master"} {

@@ -238,6 +238,9 @@ func lookup[T any](k kind, m map[string]T) (v T, ok bool) {
 // nothing. Otherwise the value must be rejected before anything is written, for a reason listed
 // here. Outside nightly runs only some keys, chosen by the seed, are tried.
 func TestKeysAreAppliedOrRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many combinations of one kind, in one goroutine each")
+	}
 	seed := sharedtest.Seed(*keySeed)
 	t.Logf("seed %d: repeat with -args -keys.seed=%[1]d", seed)
 	type trial struct {

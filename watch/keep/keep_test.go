@@ -533,6 +533,9 @@ func TestWeek(t *testing.T) {
 	r := newRig(t, Config{Policy: Repair, Allow: qos.ImpactLoss, Interval: 10 * time.Minute})
 	r.start(t)
 	events := sharedtest.Sized(1_000, 10_000)
+	if testing.Short() {
+		events = 100
+	}
 	random := rand.New(rand.NewPCG(1, 2))
 	changes := []func(){
 		func() { r.SetCM("mlx5_0", "default_roce_tos", "0") },

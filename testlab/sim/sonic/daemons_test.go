@@ -183,6 +183,9 @@ func TestOtherDatabases(t *testing.T) {
 
 // TestFactoryOfCatalogue: every release accepts the factory configuration.
 func TestFactoryOfCatalogue(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many combinations of one kind, in one goroutine each")
+	}
 	for _, name := range catalog.Models() {
 		m, ok := catalog.Lookup(name)
 		if !ok {

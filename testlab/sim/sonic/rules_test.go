@@ -131,6 +131,9 @@ func TestModelsPerRelease(t *testing.T) {
 
 // TestModelsAgreeWithYanglint compares every case with SONiC's own models.
 func TestModelsAgreeWithYanglint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many combinations of one kind, in one goroutine each")
+	}
 	tool, yang := sharedTool(t)
 	dir := t.TempDir()
 	var files []string
