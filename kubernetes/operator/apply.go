@@ -115,7 +115,10 @@ func (r *planReconciler) Reconcile(ctx context.Context, req ctrl.Request) (out c
 	switch phase := p.Status.Phase; {
 	case final(phase):
 		_, err := r.answer(ctx, p)
-		return ctrl.Result{}, errors.Join(err, r.release(ctx, client.ObjectKeyFromObject(f)))
+		if controllerutil.ContainsFinalizer(f, v1alpha1.Finalizer) {
+			err = errors.Join(err, r.release(ctx, client.ObjectKeyFromObject(f)))
+		}
+		return ctrl.Result{}, err
 	case phase == v1alpha1.Pending && f.DeletionTimestamp.IsZero():
 		return r.start(ctx, f, p)
 	case phase == v1alpha1.Applying:
@@ -158,7 +161,7 @@ func ifUnchanged(before client.Object) client.Patch {
 func (r *planReconciler) deleted(ctx context.Context, plan types.NamespacedName) error {
 	run, ended := r.runs.take(plan)
 	if run != nil && !ended {
-		run.stop(wrong("FabricPlan %s was deleted", plan.Name))
+		run.stop(planDeleted(plan.Name))
 	}
 	all, err := r.approvals(ctx, plan)
 	if ended {
@@ -295,10 +298,12 @@ func (r *planReconciler) carryOut(ctx context.Context, f *v1alpha1.Fabric, p *v1
 	case ended && mine:
 		return r.finish(ctx, f, p, run)
 	case run != nil && !ended:
-		if !mine || !f.DeletionTimestamp.IsZero() {
+		if !mine {
+			run.stop(planDeleted(p.Name))
+		} else if !f.DeletionTimestamp.IsZero() {
 			run.stop(errFabricDeleted)
 		}
-		return ctrl.Result{}, nil
+		return ctrl.Result{}, nil // the end of the run calls this again
 	}
 	if err := r.hold(ctx, f); err != nil {
 		return ctrl.Result{}, err
@@ -311,6 +316,9 @@ func (r *planReconciler) carryOut(ctx context.Context, f *v1alpha1.Fabric, p *v1
 
 // errFabricDeleted stops the run of a deleted Fabric.
 var errFabricDeleted = wrong("the Fabric was deleted")
+
+// planDeleted returns the error that stops the run of a deleted plan.
+func planDeleted(name string) error { return wrong("FabricPlan %s was deleted", name) }
 
 // finish writes the result of a run to the status of its plan, or what the run waits for.
 func (r *planReconciler) finish(ctx context.Context, f *v1alpha1.Fabric, p *v1alpha1.FabricPlan, run *planRun) (ctrl.Result, error) {
@@ -358,9 +366,18 @@ func (r *planReconciler) interrupted(ctx context.Context, run *v1alpha1.FabricPl
 	}
 }
 
-// hold adds the finalizer to a Fabric, so that its intent and its credentials exist until the
-// run has ended.
+// hold reads a Fabric again and adds the finalizer, so that its intent and its credentials exist
+// until the run has ended.
 func (r *planReconciler) hold(ctx context.Context, f *v1alpha1.Fabric) error {
+	r.runs.finalizers.Lock()
+	defer r.runs.finalizers.Unlock()
+	uid := f.UID
+	if err := r.direct.Get(ctx, client.ObjectKeyFromObject(f), f); err != nil {
+		return err
+	}
+	if f.UID != uid {
+		return fmt.Errorf("the Fabric %s is another one now", f.Name)
+	}
 	before := f.DeepCopy()
 	if !f.DeletionTimestamp.IsZero() || !controllerutil.AddFinalizer(f, v1alpha1.Finalizer) {
 		return nil
@@ -370,8 +387,8 @@ func (r *planReconciler) hold(ctx context.Context, f *v1alpha1.Fabric) error {
 
 // release removes the finalizer of a Fabric, unless one of its plans is being carried out.
 func (d *deps) release(ctx context.Context, fabric types.NamespacedName) error {
-	// Read the Fabric before its plans: a run that starts meanwhile changes the Fabric, and the
-	// patch fails.
+	d.runs.finalizers.Lock()
+	defer d.runs.finalizers.Unlock()
 	f, l := &v1alpha1.Fabric{}, &v1alpha1.FabricPlanList{}
 	if err := d.direct.Get(ctx, fabric, f); err != nil {
 		return client.IgnoreNotFound(err)

@@ -203,13 +203,18 @@ func planText(l *loaded, p *fleet.PlanFile) (string, error) {
 	if _, err := c.Plan(report.ShownPlan(p), report.PlanView{}); err != nil {
 		return "", err
 	}
-	text := l.withoutFolder(out.String())
-	if len(text) <= maxPlanText {
-		return text, nil
+	return cutLines(l.withoutFolder(out.String()), maxPlanText), nil
+}
+
+// cutLines removes the last lines of a text that has more than most bytes, and appends a line
+// with their number.
+func cutLines(text string, most int) string {
+	if len(text) <= most {
+		return text
 	}
 	const cut = "... %d more lines\n"
-	end := strings.LastIndexByte(text[:maxPlanText-len(cut)-16], '\n') + 1
-	return text[:end] + fmt.Sprintf(cut, strings.Count(text[end:], "\n")), nil
+	end := strings.LastIndexByte(text[:most-len(cut)-16], '\n') + 1
+	return text[:end] + fmt.Sprintf(cut, strings.Count(text[end:], "\n"))
 }
 
 // keepPlan returns the FabricPlan of a plan: the pending one with the same digest, or a new one

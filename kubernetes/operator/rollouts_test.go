@@ -2,6 +2,7 @@ package operator_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
 // alone returns an intent with one of the switches, which has one port and no links.
@@ -48,7 +50,7 @@ func (b *bench) untilGone(o client.Object) {
 
 // Five fabrics have rollouts in progress whose gates take many minutes, and the operator works
 // on four fabrics in parallel. Approvals are answered at once all the same, and the plan of a
-// sixth fabric is carried out. Deleting one of the five reverts its switch.
+// sixth fabric is carried out. Deleting one of the five, or the plan of one, reverts its switch.
 func TestLongRollouts(t *testing.T) {
 	const long = 5
 	b := newBench(t)
@@ -113,8 +115,17 @@ func TestLongRollouts(t *testing.T) {
 	}
 	b.untilGone(first)
 
+	deleted := time.Now()
+	if err := b.r.Client.Delete(t.Context(), plans[1]); err != nil {
+		t.Fatal(err)
+	}
+	b.until(fabrics[1], "the run of the deleted plan has ended", func() bool { return len(fabrics[1].Finalizers) == 0 })
+	if !slices.ContainsFunc(b.writes("leaf2"), func(s sim.Session) bool { return s.Wrote.After(deleted) }) {
+		t.Error("the run of the deleted plan did not revert its switch")
+	}
+
 	stop()
-	for _, p := range plans[1:long] {
+	for _, p := range plans[2:long] {
 		b.until(p, "it is interrupted", func() bool { return p.Status.Interrupted && p.Status.Phase == v1alpha1.Applying })
 	}
 	t.Logf("%d rollouts in progress: the slowest answer to an approval took %s", long, slowest.Round(time.Millisecond))

@@ -28,6 +28,10 @@ type runner struct {
 	// ended receives each plan whose run has ended.
 	ended chan event.GenericEvent
 
+	// finalizers is locked while a finalizer is added or removed, because a run that starts would
+	// otherwise rely on one that is just being removed.
+	finalizers sync.Mutex
+
 	mu     sync.Mutex
 	ctx    context.Context // ends with this replica; nil before it is elected
 	closed bool            // no further run may start

@@ -3,7 +3,9 @@ package operator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -87,5 +89,18 @@ func TestRunner(t *testing.T) {
 	}
 	if r.start(f, plan("late")) {
 		t.Error("a run starts after the end of the replica")
+	}
+}
+
+func TestCutLines(t *testing.T) {
+	const most = 100
+	whole := strings.Repeat("123456789\n", 10)
+	if got := cutLines(whole, most); got != whole {
+		t.Errorf("a text of %d bytes is cut to %q", most, got)
+	}
+	got := cutLines(whole+"the last line\n", most)
+	kept := strings.Count(got, "123456789\n")
+	if want := fmt.Sprintf("\n... %d more lines\n", 11-kept); len(got) > most || kept == 0 || !strings.HasSuffix(got, want) {
+		t.Errorf("a text that is too long is cut to %q", got)
 	}
 }
