@@ -7,6 +7,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/fleet/importer"
 	"github.com/roce-fabric/roce-fabric/fleet/input"
+	"github.com/roce-fabric/roce-fabric/fleet/planfile"
 	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/fleet/systems"
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -29,6 +30,22 @@ type (
 	State     = engine.State
 	Outcome   = engine.Outcome
 	Result    = engine.Result
+
+	Device      = engine.Device
+	DevicePlan  = engine.DevicePlan
+	Group       = engine.Group
+	Past        = engine.Past
+	PastDevice  = engine.PastDevice
+	History     = engine.History
+	Undo        = engine.Undo
+	FindOptions = engine.FindOptions
+	AuditRecord = engine.AuditRecord
+	ResetPlan   = engine.ResetPlan
+	Hook        = engine.Hook
+	HookRequest = engine.HookRequest
+
+	PlanFile   = planfile.PlanFile
+	PlanHeader = planfile.PlanHeader
 
 	Account       = importer.Account
 	Difference    = importer.Difference

@@ -2,9 +2,6 @@ package fleet
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -62,40 +59,27 @@ func (q *ApprovalRequest) add(c ApprovalChange) {
 	q.Changes = append(q.Changes, c)
 }
 
-// request returns the approval request for the devices that a plan changes.
-func (p *PlanFile) request(r *run) (ApprovalRequest, error) {
+// applyRequest returns the approval request for the devices that a plan changes.
+func applyRequest(r *run, p *PlanFile) (ApprovalRequest, error) {
 	q, most := r.approvalRequest("", p.Digest), qos.ImpactNone
-	for _, d := range p.devices {
-		if d.err == nil && !d.empty {
-			q.add(ApprovalChange{d.name, d.impact.String()})
-			most = max(most, d.impact)
-		}
+	for device, impact := range p.Changes() {
+		q.add(ApprovalChange{device, impact.String()})
+		most = max(most, impact)
 	}
 	q.Impact = most.String()
 	return q, nil
 }
 
-// request returns the approval request for the devices that a rollback restores.
-func (u *Undo) request(r *run) (ApprovalRequest, error) {
-	sum := sha256.New()
-	fmt.Fprintln(sum, u.ID)
+// rollbackRequest returns the approval request for the devices that a rollback restores.
+func rollbackRequest(r *run, u *Undo) (q ApprovalRequest, err error) {
 	q, most := r.approvalRequest(u.ID, ""), qos.ImpactNone
 	for _, d := range u.Devices {
-		tokens, err := d.tokens()
-		if err != nil {
-			return q, err
-		}
-		for _, token := range tokens {
-			if err := json.NewEncoder(sum).Encode(token); err != nil {
-				return q, err
-			}
-		}
-		q.add(ApprovalChange{d.Name, u.costs[d.Name].impact.String()})
-		most = max(most, u.costs[d.Name].impact)
+		q.add(ApprovalChange{d.Name, u.Impact(d.Name).String()})
+		most = max(most, u.Impact(d.Name))
 	}
 	q.Impact = most.String()
-	q.Digest = hex.EncodeToString(sum.Sum(nil))
-	return q, nil
+	q.Digest, err = u.Digest()
+	return q, err
 }
 
 // ask asks the operator for confirmation and then the approver. Each answer may take hours,

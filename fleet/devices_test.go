@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/fleet/engine/enginetest"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -30,7 +30,7 @@ func TestSwitchAndHostInOneRun(t *testing.T) {
 	k.Add(localtest.Port{Name: nicPort, RDMA: "mlx5_0", PCI: "0000:3b:00.0", Driver: nic.DriverMLX5})
 	k.Routes("eth0\t00000000\t0100000A\t0003\t0\t0\t100\t00000000\t0\t0\t0")
 	want := &nic.Host{Name: "gpu1", Ports: map[string]*nic.Port{nicPort: {Name: nicPort, PFC: qos.Of(qos.Priorities(3)), MTU: qos.Of(9000)}}}
-	leaf := &box{mask: qos.Priorities(3, 4)}
+	leaf := &enginetest.Box{Mask: qos.Priorities(3, 4)}
 	open := func(_ context.Context, name string) (drivers.Driver, error) {
 		if name == "leaf1" {
 			return leaf, nil
@@ -42,11 +42,11 @@ func TestSwitchAndHostInOneRun(t *testing.T) {
 	device := func(name, os string, want drivers.Desired) Device {
 		return Device{Name: name, OS: os, Desired: func() drivers.Desired { return want }, Open: func(ctx context.Context) (drivers.Driver, error) { return open(ctx, name) }}
 	}
-	devices := []Device{device("leaf1", "", holding(qos.Priorities(3))), device("gpu1", host.OS, want)}
+	devices := []Device{device("leaf1", "", enginetest.Holding(qos.Priorities(3))), device("gpu1", host.OS, want)}
 	dir := t.TempDir()
 	o := ApplyOptions{RunOptions: RunOptions{Fabric: &intent.Fabric{Name: "pod1"}, Store: store.Dir(dir), Workers: 2, Writers: 2}, Allow: qos.ImpactLoss}
 	apply := func(confirm func() error) (*Result, error) {
-		leaf.calls = nil
+		leaf.Calls = nil
 		plan, err := Prepare(t.Context(), devices, PlanOptions{Fabric: o.Fabric, Workers: 2})
 		if err != nil {
 			t.Fatal(err)
@@ -65,8 +65,8 @@ func TestSwitchAndHostInOneRun(t *testing.T) {
 	if !errors.As(err, &refused) || refused.Kind != KindStale || refused.Hint == "" || refused.Text != "1 device changed since the plan was made; nothing was written" {
 		t.Fatalf("%v, %+v", err, refused)
 	}
-	if res.Outcomes[0].State != Skipped || res.Outcomes[1].State != Refused || !errors.Is(res.Outcomes[1].Error, drivers.ErrStale) || slices.Contains(leaf.calls, "apply") {
-		t.Errorf("%+v, calls %v", res.Outcomes, leaf.calls)
+	if res.Outcomes[0].State != Skipped || res.Outcomes[1].State != Refused || !errors.Is(res.Outcomes[1].Error, drivers.ErrStale) || slices.Contains(leaf.Calls, "apply") {
+		t.Errorf("%+v, calls %v", res.Outcomes, leaf.Calls)
 	}
 	if res, err = apply(nil); err != nil || res.Failed() {
 		t.Fatal(err, res)
@@ -76,8 +76,8 @@ func TestSwitchAndHostInOneRun(t *testing.T) {
 			t.Errorf("%+v", out)
 		}
 	}
-	if got := k.State(nicPort).PFC.Enabled; leaf.mask != qos.Priorities(3) || got != qos.Priorities(3) {
-		t.Errorf("the switch has %s, the host %s", leaf.mask, got)
+	if got := k.State(nicPort).PFC.Enabled; leaf.Mask != qos.Priorities(3) || got != qos.Priorities(3) {
+		t.Errorf("the switch has %s, the host %s", leaf.Mask, got)
 	}
 	u, err := Find(t.Context(), devices, FindOptions{Store: store.Dir(dir)})
 	if err != nil {
@@ -91,80 +91,24 @@ func TestSwitchAndHostInOneRun(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 	}
-	if got := k.State(nicPort).PFC.Enabled; len(res.Outcomes) != 2 || leaf.mask != qos.Priorities(3, 4) || got != qos.Priorities(5) {
-		t.Errorf("the switch has %s, the host %s", leaf.mask, got)
-	}
-}
-
-// Devices of a wave are changed in parallel, and their outcomes come in order. If one fails,
-// those in progress are finished and no further one is started.
-func TestWorkers(t *testing.T) {
-	const workers = 3
-	names := []string{"leaf1", "leaf2", "leaf3", "leaf4", "leaf5"}
-	for _, fails := range []bool{false, true} {
-		var together sync.WaitGroup // makes the first devices wait in Apply for each other
-		together.Add(workers)
-		var jobs []task
-		var boxes []*box
-		for i, name := range names {
-			b := &box{mask: qos.Priorities(3, 4)}
-			if i < workers {
-				b.during = func() { together.Done(); together.Wait() }
-			}
-			if fails && i < workers {
-				b.applyErr = errors.New("boom")
-			}
-			boxes, jobs = append(boxes, b), append(jobs, job(name, b))
-		}
-		outs, err := run{allow: qos.ImpactReload, RunOptions: RunOptions{Writers: workers}}.work(t.Context(), jobs...)
-		if fails != errors.Is(err, errStopped) {
-			t.Errorf("fails %v: %v", fails, err)
-		}
-		var got []string
-		for i, o := range outs {
-			got = append(got, o.Device)
-			want := Applied
-			switch {
-			case fails && i < workers:
-				want = Reverted
-			case fails:
-				want = Skipped
-			}
-			if o.State != want || want == Skipped && boxes[i].calls != nil {
-				t.Errorf("fails %v: %s is %s after %v, want %s", fails, o.Device, o.State, boxes[i].calls, want)
-			}
-		}
-		if !slices.Equal(got, names) {
-			t.Errorf("order %v", got)
-		}
-	}
-}
-
-// A device that is not as intended for reasons that a run cannot fix is reported, and the run
-// continues.
-func TestUnfit(t *testing.T) {
-	j := job("leaf1", &box{mask: qos.Priorities(3, 4)})
-	j.nothing()
-	j.plan.Left, j.plan.Unfit = []string{"port of ens1"}, "not as intended: port of ens1"
-	outs, err := run{allow: qos.ImpactReload}.work(t.Context(), j, job("leaf2", &box{mask: qos.Priorities(3, 4)}))
-	if err != nil || outs[0].State != Blocked || outs[0].Error.Text != "not as intended: port of ens1" || outs[0].Error.Kind != KindUnfit || len(outs[0].Left) != 1 || outs[1].State != Applied {
-		t.Errorf("%v %+v", err, outs)
+	if got := k.State(nicPort).PFC.Enabled; len(res.Outcomes) != 2 || leaf.Mask != qos.Priorities(3, 4) || got != qos.Priorities(5) {
+		t.Errorf("the switch has %s, the host %s", leaf.Mask, got)
 	}
 }
 
 // A plan for a device that is not among the devices of the call is refused.
 func TestApplyOfAnotherDevice(t *testing.T) {
-	b := &box{mask: qos.Priorities(3, 4)}
-	dev := job("leaf1", b).Device
-	dev.Desired = func() drivers.Desired { return holding(qos.Priorities(3)) }
+	b := &enginetest.Box{Mask: qos.Priorities(3, 4)}
+	dev := Device{Name: "leaf1", Open: func(context.Context) (drivers.Driver, error) { return b, nil }}
+	dev.Desired = func() drivers.Desired { return enginetest.Holding(qos.Priorities(3)) }
 	f := &intent.Fabric{Name: "pod1"}
 	plan, err := Prepare(t.Context(), []Device{dev}, PlanOptions{Fabric: f})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = Apply(t.Context(), nil, plan, ApplyOptions{RunOptions: RunOptions{Fabric: f, Store: store.Dir(t.TempDir())}, Allow: qos.ImpactReload})
-	if e := (*Error)(nil); !errors.As(err, &e) || e.Device != "leaf1" || e.Op != OpJudge || slices.Contains(b.calls, "apply") {
-		t.Errorf("%v, calls %v", err, b.calls)
+	if e := (*Error)(nil); !errors.As(err, &e) || e.Device != "leaf1" || e.Op != OpJudge || slices.Contains(b.Calls, "apply") {
+		t.Errorf("%v, calls %v", err, b.Calls)
 	}
 	if err := plan.Close(); err != nil {
 		t.Error(err)

@@ -48,15 +48,25 @@ type gateRun struct {
 	// passed is set if the last wave passed by itself. An inconclusive wave did not, even if
 	// the operator accepted it.
 	passed bool
+	was    map[string]gateReading // the readings before the current wave
 }
 
 // newGated returns the gate of a run; nil if no wave has to pass one.
-func (r *run) newGated(waves []Wave) *gateRun {
-	if r.Gate == nil || r.Gate.Mode == GateOff || !slices.ContainsFunc(waves, Wave.NeedsGate) {
+func (o RunOptions) newGated(waves []Wave) *gateRun {
+	if o.Gate == nil || o.Gate.Mode == GateOff || !slices.ContainsFunc(waves, Wave.NeedsGate) {
 		return nil
 	}
-	g := &gateRun{opts: r.Gate, workers: r.Workers, progress: r.Progress}
-	g.Reader = Reader{Fabric: r.Gate.Fabric, Access: r.Gate.Access, Counters: true}
+	g := &gateRun{opts: o.Gate, workers: o.Workers, progress: o.Progress}
+	g.Reader = Reader{Fabric: o.Gate.Fabric, Access: o.Gate.Access, Counters: true}
+	return g
+}
+
+// gateWaves makes the waves of a run pass its gate, and returns the gate; nil for none.
+func (r *run) gateWaves(waves []Wave) *gateRun {
+	g := r.newGated(waves)
+	if g != nil {
+		r.Run.Gate = g
+	}
 	return g
 }
 
@@ -189,9 +199,9 @@ func (s *gateReading) recordPorts(sw *intent.Switch, o *drivers.Observation) {
 	}
 }
 
-// baseline measures the window before the first wave, in mode full.
-func (g *gateRun) baseline(ctx context.Context, waves []Wave) error {
-	if g == nil || g.opts.Mode != GateFull {
+// Baseline measures the window before the first wave, in mode full.
+func (g *gateRun) Baseline(ctx context.Context, waves []Wave) error {
+	if g.opts.Mode != GateFull {
 		return nil
 	}
 	var all []string
@@ -262,25 +272,32 @@ func (g *gateRun) judgeWindow(first, last map[string]gateReading) *gate.Result {
 	return gate.Judge(devices, samples, gate.Options{Baseline: g.base, AllHosts: hosts > 0 && hosts == len(f.Hosts), Tiers: validate.Tiers(f)})
 }
 
-// readBefore reads the links and neighbours that must be back after a wave.
-func (g *gateRun) readBefore(ctx context.Context, w Wave) (map[string]gateReading, error) {
-	if g == nil || !w.NeedsGate() {
-		return nil, nil
+// Passed returns the mode of the gate, or "" if the last wave did not pass by itself.
+func (g *gateRun) Passed() GateMode {
+	if !g.passed {
+		return ""
+	}
+	return g.opts.Mode
+}
+
+// Before reads the links and neighbours that must be back after a wave.
+func (g *gateRun) Before(ctx context.Context, w Wave) (gated bool, err error) {
+	if g.was = nil; !w.NeedsGate() {
+		return false, nil
 	}
 	was, err := g.readDevices(ctx, g.surroundings(w.Devices...))
 	if err != nil && len(was) > 0 {
 		g.report("not checked: " + engine.OneLine(err))
 	}
-	return was, cmp.Or(context.Cause(ctx), g.errIfNoneRead(was, err))
+	g.was = was
+	return true, cmp.Or(context.Cause(ctx), g.errIfNoneRead(was, err))
 }
 
-// checkWave returns an error of the kind [KindGate] or [KindInconclusive] unless a wave may be
+// Check returns an error of the kind [KindGate] or [KindInconclusive] unless a wave may be
 // confirmed. The changes of the wave are in force. The window of a device begins when its
 // links and neighbours are back, or at once if no link went down.
-func (g *gateRun) checkWave(ctx context.Context, w Wave, was map[string]gateReading) error {
-	if was == nil {
-		return nil
-	}
+func (g *gateRun) Check(ctx context.Context, w Wave) error {
+	was := g.was
 	settle, soak := g.scaled(rollout.GateSettle), g.scaled(w.SoakTime(g.opts.Mode))
 	end := time.Now().Add(settle + soak)
 	g.report(fmt.Sprintf("links, neighbours and counters of %s for %s", words.Count(len(was), "device"), spellDuration(settle+soak)))

@@ -3,13 +3,14 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
@@ -82,12 +83,12 @@ func TestEveryWaveHasAGate(t *testing.T) {
 	}
 }
 
-// NIC settings whose effect shows only under load get the long window too.
-func TestThresholdsOfNICs(t *testing.T) {
-	for field, want := range map[string]bool{nic.FieldECN: true, nic.FieldDCQCN + "[rp_ai_rate]": true, nic.FieldBuffers: true, nic.FieldMTU: false} {
-		d := &DevicePlan{Changes: []Group{{Change: qos.Change{Field: qos.NIC(field)}}}}
-		if got := changesThresholds(d); got != want {
-			t.Errorf("%s: %v", field, got)
-		}
+// If a gate ends because the run lost its lock, its error says so, not that it was cancelled.
+func TestAGateNamesTheLostLock(t *testing.T) {
+	ctx, lose := context.WithCancelCause(t.Context())
+	lose(fmt.Errorf("%w: not renewed within 25s", store.ErrLost))
+	err := NewError("", OpGate, sleep(ctx, time.Hour))
+	if err == nil || !errors.Is(err, store.ErrLost) || err.Kind != KindInterrupted || !strings.Contains(err.Text, "not renewed within 25s") {
+		t.Errorf("%v", err)
 	}
 }

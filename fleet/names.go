@@ -1,15 +1,13 @@
 package fleet
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/fleet/planfile"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
@@ -67,25 +65,10 @@ func PlanNames(typed string) map[string]*PlanHeader {
 		case info.IsDir():
 			found[name+"/"] = nil
 		case info.Mode().IsRegular():
-			if h := planHeader(name); h != nil {
+			if h := planfile.ReadHeader(name); h != nil {
 				found[name] = h
 			}
 		}
 	}
 	return found
-}
-
-// planHeader reads the header of a plan file; it returns nil for any other file.
-func planHeader(path string) *PlanHeader {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = f.Close() }() // opened only for reading
-	line, err := bufio.NewReader(io.LimitReader(f, 4<<10)).ReadBytes('\n')
-	h := &PlanHeader{}
-	if err != nil || json.Unmarshal(line, h) != nil || h.Kind != planKind {
-		return nil
-	}
-	return h
 }

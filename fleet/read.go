@@ -21,12 +21,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
-// Timeouts for reading one switch and one host. This program may have to be copied to the
+// hostTimeout is the timeout for reading one host. This program may have to be copied to the
 // host first, and reading a card with its tool takes 20 seconds.
-const (
-	readTimeout = 2 * time.Minute
-	hostTimeout = 10 * time.Minute
-)
+const hostTimeout = 10 * time.Minute
 
 // ReadOptions are the options for reading many devices.
 type ReadOptions struct {
@@ -102,8 +99,8 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 		if err != nil {
 			return err
 		}
-		state := &checks.State{Unknown: h.Unknown, Account: h.Account, Identity: h.Identity, LeftDown: r.History.left(sw.Name).Down}
-		state.Recorded, state.RecordedBy = r.History.unitOf(sw.Name)
+		state := &checks.State{Unknown: h.Unknown, Account: h.Account, Identity: h.Identity, LeftDown: r.History.Down(sw.Name)}
+		state.Recorded, state.RecordedBy = r.History.UnitOf(sw.Name)
 		switch {
 		case h.Seen != nil:
 			state.Ports = h.Seen.Ports
@@ -170,12 +167,10 @@ func (r *Reader) withSwitch(ctx context.Context, sw *intent.Switch, read func(co
 	}
 	// A session that does not close cleanly changes nothing about what was read.
 	defer func() { _ = drv.Close() }()
-	if left := r.History.left(sw.Name); left.CutOff != nil {
-		if err := left.settle(ctx, r.Progress, Validating, drv, sw.Name); err != nil {
-			return err
-		}
+	if err := r.History.Settle(ctx, r.Progress, Validating, drv, sw.Name); err != nil {
+		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, engine.ReadTimeout)
 	defer cancel()
 	return read(ctx, drv)
 }
@@ -197,7 +192,7 @@ func (r *Reader) readHost(ctx context.Context, h *intent.Host, ends Ends) Readin
 		if err != nil {
 			return err
 		}
-		recorded, run := r.History.unitOf(h.Name)
+		recorded, run := r.History.UnitOf(h.Name)
 		out.Findings = append(identity.CheckHost(f, h, identity.Evidence{Identity: host.Identity(running), Recorded: recorded, Run: run}),
 			validate.Host(f, h, running, desired, ends)...)
 		out.Host = sharedTraits(running, desired)

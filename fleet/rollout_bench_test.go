@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/engine/enginetest"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -48,9 +49,9 @@ func applyAll(b *testing.B, f *intent.Fabric, n int) {
 	var devices []Device
 	for i, sw := range f.Switches {
 		takes[sw.Name] = time.Duration(20+i*7%160) * time.Millisecond * time.Duration(*applyScale)
-		dev := &box{mask: qos.Priorities(3, 4), during: func() { time.Sleep(takes[sw.Name]) }}
+		dev := &enginetest.Box{Mask: qos.Priorities(3, 4), During: func() { time.Sleep(takes[sw.Name]) }}
 		devices = append(devices, Device{Name: sw.Name, OS: sw.OS,
-			Open: func(context.Context) (drivers.Driver, error) { return dev, nil }, Desired: func() drivers.Desired { return holding(qos.Priorities(3)) }})
+			Open: func(context.Context) (drivers.Driver, error) { return dev, nil }, Desired: func() drivers.Desired { return enginetest.Holding(qos.Priorities(3)) }})
 	}
 	live := func() uint64 {
 		runtime.GC()

@@ -29,7 +29,7 @@ func (f *Fabric) Units(ctx context.Context, a *Access, o UnitOptions, do func(co
 		Outcome
 		files []string
 	}
-	run := newRun(nil, RunOptions{Fabric: f.Fabric(), OutsideWindow: o.OutsideWindow, Now: o.Now})
+	run := RunOptions{Fabric: f.Fabric(), OutsideWindow: o.OutsideWindow, Now: o.Now}
 	if err := run.inWindow(); err != nil {
 		return err
 	}

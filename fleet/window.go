@@ -29,18 +29,25 @@ func windowError(f *intent.Fabric, now time.Time, format string) error {
 }
 
 // inWindow calls InWindow, unless the run may write at any time.
-func (r *run) inWindow() error {
-	if r.OutsideWindow || r.Fabric == nil {
+func (o RunOptions) inWindow() error {
+	if o.OutsideWindow || o.Fabric == nil {
 		return nil
 	}
-	return InWindow(r.Fabric, r.Now())
+	return InWindow(o.Fabric, o.now())
 }
 
 // stillInWindow returns an error if the window has closed, so that the run must not start
 // another device.
-func (r *run) stillInWindow() error {
-	if r.OutsideWindow || r.Fabric == nil {
+func (o RunOptions) stillInWindow() error {
+	if o.OutsideWindow || o.Fabric == nil {
 		return nil
 	}
-	return windowError(r.Fabric, r.Now(), "the maintenance window has closed (%s)%s")
+	return windowError(o.Fabric, o.now(), "the maintenance window has closed (%s)%s")
+}
+
+func (o RunOptions) now() time.Time {
+	if o.Now == nil {
+		return time.Now()
+	}
+	return o.Now()
 }

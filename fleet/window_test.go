@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/engine/enginetest"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -36,7 +37,7 @@ func windowed() *intent.Fabric {
 // rig is an apply to boxes, with a clock.
 type rig struct {
 	clock
-	boxes   []*box
+	boxes   []*enginetest.Box
 	devices []Device
 	run     ApplyOptions
 }
@@ -44,9 +45,9 @@ type rig struct {
 func newRig(t *testing.T, names ...string) *rig {
 	g := &rig{}
 	for _, name := range names {
-		b := &box{mask: qos.Priorities(3, 4)}
-		d := job(name, b).Device
-		d.Desired = func() drivers.Desired { return holding(qos.Priorities(3)) }
+		b := &enginetest.Box{Mask: qos.Priorities(3, 4)}
+		d := Device{Name: name, Open: func(context.Context) (drivers.Driver, error) { return b, nil }}
+		d.Desired = func() drivers.Desired { return enginetest.Holding(qos.Priorities(3)) }
 		g.boxes, g.devices = append(g.boxes, b), append(g.devices, d)
 	}
 	g.run = ApplyOptions{Allow: qos.ImpactReload, RunOptions: RunOptions{Fabric: windowed(), Store: store.Dir(t.TempDir()), Now: g.now, AppliedTimeout: time.Millisecond}}
@@ -72,7 +73,7 @@ func (g *rig) applyIn(ctx context.Context, t *testing.T) (*Result, error) {
 // wrote reports for each box whether it was written to.
 func (g *rig) wrote() (out []bool) {
 	for _, b := range g.boxes {
-		out = append(out, slices.Contains(b.calls, "apply"))
+		out = append(out, slices.Contains(b.Calls, "apply"))
 	}
 	return out
 }
@@ -113,7 +114,7 @@ func TestApplyOutsideWindow(t *testing.T) {
 // started.
 func TestWindowCloses(t *testing.T) {
 	g := newRig(t, "leaf1", "leaf2", "leaf3")
-	g.boxes[0].during = func() { g.set(4, 0) }
+	g.boxes[0].During = func() { g.set(4, 0) }
 	g.set(3, 59)
 	r, err := g.apply(t)
 	if err != nil {

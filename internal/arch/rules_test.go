@@ -27,6 +27,20 @@ var layers = [][]string{
 	{"cmd", "examples/program"},
 }
 
+// inFleet lists the packages of the folder fleet from the bottom up. A package may import its own
+// folder and those further down, but not one of the same level.
+var inFleet = [][]string{
+	{"fleet/keys", "fleet/order", "fleet/systems"},
+	{"fleet/input", "fleet/rollout", "fleet/store"},
+	{"fleet/engine"},
+	{"fleet/importer", "fleet/planfile"},
+	{"fleet"},
+	{"fleet/approval", "fleet/hook"},
+}
+
+// withoutIntent lists packages that must not import the intent.
+var withoutIntent = []string{"fleet/engine", "fleet/keys", "fleet/store"}
+
 // systems lists the supported operating systems: the folders of drivers that contain a system.go.
 var systems = func() (out []string) {
 	records, err := filepath.Glob("../../drivers/*/system.go")
@@ -52,7 +66,7 @@ var core = []string{
 }
 
 // helpers lists packages that only tests may import.
-var helpers = []string{"drivers/drivertest", "fleet/store/storetest", "internal/arch", "internal/browsertest", "internal/sharedtest", "watch/watchtest"}
+var helpers = []string{"drivers/drivertest", "fleet/engine/enginetest", "fleet/store/storetest", "internal/arch", "internal/browsertest", "internal/sharedtest", "watch/watchtest"}
 
 // fakes simulate a machine's kernel, drivers and tools. Besides tests, only the simulated hosts of
 // testlab use them.
@@ -103,9 +117,12 @@ func withinAny(pkg string, folders []string) bool {
 
 // place returns the layer and the folder of a package. The layer is -1 if no layer contains the
 // package.
-func place(pkg string) (layer int, folder string) {
+func place(pkg string) (layer int, folder string) { return placeIn(layers, pkg) }
+
+// placeIn is like place, for a list of layers.
+func placeIn(list [][]string, pkg string) (layer int, folder string) {
 	layer = -1
-	for i, fs := range layers {
+	for i, fs := range list {
 		for _, f := range fs {
 			if within(pkg, f) && len(f) > len(folder) {
 				layer, folder = i, f
@@ -191,6 +208,19 @@ func ourFault(f source, imp string) string {
 		return fmt.Sprintf("%s is below %s and must not import it", folder, impFolder)
 	case impLayer == layer && impFolder != folder:
 		return fmt.Sprintf("%s and %s are in the same layer and must not import each other", folder, impFolder)
+	}
+	if within(pkg, "fleet") && within(imp, "fleet") {
+		layer, folder := placeIn(inFleet, pkg)
+		impLayer, impFolder := placeIn(inFleet, imp)
+		if impLayer > layer || impLayer == layer && impFolder != folder {
+			return fmt.Sprintf("%s must not import %s", folder, impFolder)
+		}
+		if folder == "fleet" && pkg != folder || impFolder == "fleet" && imp != impFolder {
+			return "inFleet does not list the package"
+		}
+	}
+	if imp == "intent" && withinAny(pkg, withoutIntent) {
+		return "it knows no intent"
 	}
 	if within(imp, "nic") && within(pkg, "drivers") && !within(pkg, hosts) {
 		return "left to " + hosts

@@ -1,4 +1,4 @@
-package fleet
+package engine
 
 import (
 	"encoding/json"
@@ -54,17 +54,13 @@ type audit struct {
 	accepted map[string]bool
 }
 
-// beginAudit starts the audit log of a run, if the run has one, with a "begin" record. of is
-// the run that is rolled back; "" for an apply.
-func (r *run) beginAudit(me store.Owner, of string) error {
+// beginAudit starts the audit log of a run, if the run has one, with a "begin" record.
+func (r *Run) beginAudit(me store.Owner, first AuditRecord) error {
 	if r.Audit == nil {
 		return nil
 	}
 	r.audit = &audit{run: r.id, by: me.User + "@" + me.Host, w: r.Audit, open: map[string]AuditRecord{}, accepted: map[string]bool{}}
-	first := AuditRecord{Event: "begin", Fabric: r.Fabric.Name, Intent: r.Fabric.Hash, Plan: r.plan, Of: of, OutsideWindow: r.OutsideWindow, ApprovedBy: r.approved}
-	if of == "" {
-		first.Allow = r.allow.String()
-	}
+	first.Event, first.Fabric, first.Intent = "begin", r.Fabric.Name, r.Fabric.Intent
 	return r.audit.write(first)
 }
 

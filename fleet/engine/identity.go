@@ -1,4 +1,4 @@
-package fleet
+package engine
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
-	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/validate/checks/identity"
 )
 
@@ -14,12 +13,12 @@ import (
 // shows and what an earlier run recorded. A nil History has no records.
 func (h *History) evidence(device string, drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot) identity.Evidence {
 	e := identity.Evidence{Identity: drivers.IdentityOf(drv, f, snap)}
-	e.Recorded, e.Run = h.unitOf(device)
+	e.Recorded, e.Run = h.UnitOf(device)
 	return e
 }
 
-// unitOf returns the unit that the newest run on a device recorded, and the ID of that run.
-func (h *History) unitOf(device string) (drivers.Unit, string) {
+// UnitOf returns the unit that the newest run on a device recorded, and the ID of that run.
+func (h *History) UnitOf(device string) (drivers.Unit, string) {
 	if h == nil {
 		return drivers.Unit{}, ""
 	}
@@ -36,31 +35,10 @@ func (h *History) unitOf(device string) (drivers.Unit, string) {
 	}
 }
 
-// mistaken explains why a device is not the one that the intent means; "" if nothing
-// indicates that. If the evidence does not prove the identity, it reads the neighbours of
-// the device too.
-func (d Device) mistaken(ctx context.Context, drv drivers.Driver, e identity.Evidence) string {
-	if d.fabric == nil {
-		return ""
-	}
-	what, where := identity.Mistaken(d.fabric, d.Name, e)
-	if o, ok := drv.(drivers.Observer); ok && what == "" && !identity.Proven(d.fabric, d.Name, e) {
-		// Ignore an error: a device that shows no neighbours proves nothing.
-		if seen, err := o.Observe(ctx); err == nil {
-			e.Ports = seen.Ports
-			what, where = identity.Mistaken(d.fabric, d.Name, e)
-		}
-	}
-	if what != "" && where != "" {
-		what += " (" + where + ")"
-	}
-	return what
-}
-
-// refuseMistaken returns the error for a device that is not the one that the intent, a plan
+// RefuseMistaken returns the error for a device that is not the one that the intent, a plan
 // or a record means; what explains why.
-func refuseMistaken(device, what string) *Error {
-	out := engine.ErrorOf(device, OpJudge, KindMistaken, errors.New(what))
+func RefuseMistaken(device, what string) *Error {
+	out := ErrorOf(device, OpJudge, KindMistaken, errors.New(what))
 	out.Hint = "correct the address or the identity in the intent; if the device was replaced, or is the right one, go on with --accept-identity " + device
 	return out
 }
@@ -74,7 +52,7 @@ func isMistaken(err error) bool {
 // identify returns the unit to record for a device that was read. It returns an error if the
 // device is not the one that the intent means, unless the operator accepts the device, which
 // it then writes to the audit log.
-func (r *run) identify(ctx context.Context, drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot, dev Device) (drivers.Unit, error) {
+func (r *Run) identify(ctx context.Context, drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot, dev Device) (drivers.Unit, error) {
 	h, err := r.journal.pastRuns()
 	if err != nil {
 		return drivers.Unit{}, err
@@ -84,8 +62,8 @@ func (r *run) identify(ctx context.Context, drv drivers.Driver, f drivers.Facts,
 	if what == "" {
 		return e.Unit.With(e.Recorded), nil
 	}
-	if !dev.isRight {
-		return e.Recorded, refuseMistaken(dev.Name, what)
+	if !dev.Accepted {
+		return e.Recorded, RefuseMistaken(dev.Name, what)
 	}
 	return e.Unit, r.audit.accept(dev.Name, what, e.Unit)
 }
@@ -93,7 +71,7 @@ func (r *run) identify(ctx context.Context, drv drivers.Driver, f drivers.Facts,
 // checkUnit returns an error if the device that answers is not the one that the run worked on.
 func (d PastDevice) checkUnit(u drivers.Unit) error {
 	if what := describeUnitMismatch("run "+d.of.ID, d.unit, u); what != "" {
-		return refuseMistaken(d.Name, what)
+		return RefuseMistaken(d.Name, what)
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
-package fleet
+package engine
 
-import "github.com/roce-fabric/roce-fabric/fleet/store"
+import (
+	"github.com/roce-fabric/roce-fabric/fleet/store"
+)
 
 // Disposable lists the journals of a store that no later run needs, oldest first. It
 // retains the newest keep journals, and each journal of a run that left a device in a state

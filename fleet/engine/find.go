@@ -1,4 +1,4 @@
-package fleet
+package engine
 
 import (
 	"errors"
@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
-	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
@@ -187,13 +186,13 @@ func find(s store.Store, id string, want func(device string) bool) (*Undo, error
 	case out != nil:
 		return out.nonEmpty()
 	case id != "":
-		return nil, fmt.Errorf("%w: %s has no run %s", engine.ErrNothing, s, id)
+		return nil, fmt.Errorf("%w: %s has no run %s", ErrNothing, s, id)
 	}
-	return nil, fmt.Errorf("%w in %s", engine.ErrNothing, s)
+	return nil, fmt.Errorf("%w in %s", ErrNothing, s)
 }
 
 func nothingOf(p *Past) error {
-	return fmt.Errorf("%w: run %s wrote nothing, or was rolled back", engine.ErrNothing, p.ID)
+	return fmt.Errorf("%w: run %s wrote nothing, or was rolled back", ErrNothing, p.ID)
 }
 
 // nonEmpty returns u, or an error if u has no device.
@@ -252,7 +251,7 @@ func (h *History) inherits(device string, f drivers.Facts) ([]*drivers.Token, er
 		case p.Of != "" && d.halfDone():
 			u, err := find(h.store, p.Of, func(name string) bool { return name == device })
 			switch {
-			case errors.Is(err, engine.ErrNothing):
+			case errors.Is(err, ErrNothing):
 				return nil, nil
 			case err != nil:
 				return nil, NewError("", OpJournal, err)

@@ -1,9 +1,8 @@
-package fleet
+package planfile
 
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -13,11 +12,13 @@ import (
 	"io"
 	"iter"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/fleet/keys"
 	"github.com/roce-fabric/roce-fabric/fleet/rollout"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 )
@@ -56,7 +57,7 @@ const signedPlan = "plan"
 const maxLine = 64 << 20
 
 // PlanFile is a plan of many devices kept in a file: a saved plan that was read completely and
-// found intact, or one that [Prepare] made. What is needed to judge the plan of each device is
+// found intact, or one that this process made. What is needed to judge the plan of each device is
 // in memory; the steps stay in the file.
 type PlanFile struct {
 	PlanHeader
@@ -64,7 +65,7 @@ type PlanFile struct {
 	// waves, the gate and the maintenance windows. It does not depend on when the plan was made.
 	Digest string
 	// Rollout holds the waves of the devices that change.
-	Rollout *Rollout
+	Rollout *rollout.Rollout
 	// SignedBy names the key that the file claims to be signed with; "" for none.
 	SignedBy string
 
@@ -77,8 +78,8 @@ type PlanFile struct {
 	size     int64 // total size of the lines before the trailer
 }
 
-// fresh reports whether this process made the plan.
-func (p *PlanFile) fresh() bool { return p.maker != nil }
+// Fresh reports whether this process made the plan.
+func (p *PlanFile) Fresh() bool { return p.maker != nil }
 
 // digest returns the [PlanFile.Digest] of a plan; lines is the hash of the lines of its
 // devices.
@@ -88,21 +89,9 @@ func (p *PlanFile) digest(lines []byte) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// verify returns an error unless the file is signed with a trusted key of ring. A plan that
-// this process made needs no signature, and a nil ring trusts every file.
-func (p *PlanFile) verify(ring *keys.Ring) error {
-	if p.fresh() || ring == nil {
-		return nil
-	}
-	if err := ring.Verify(signedPlan, []byte(p.sum), p.sig); err != nil {
-		return engine.ErrorOf("", OpJudge, KindUntrusted, fmt.Errorf("%s is not trusted: %w; nothing was written", p.path, err))
-	}
-	return nil
-}
-
 // Devices yields the plans of the devices, in order.
-func (p *PlanFile) Devices() iter.Seq2[*DevicePlan, error] {
-	return func(yield func(*DevicePlan, error) bool) {
+func (p *PlanFile) Devices() iter.Seq2[*engine.DevicePlan, error] {
+	return func(yield func(*engine.DevicePlan, error) bool) {
 		for _, of := range p.devices {
 			if d, err := p.device(of); !yield(d, err) {
 				return
@@ -125,62 +114,20 @@ func OpenPlan(path string) (*PlanFile, error) {
 	return p, nil
 }
 
-// Prepare plans the devices and divides those that change into waves. It keeps the plans in a
-// temporary file that disappears with the process, for [Apply] and [PlanFile.Save]. The
-// caller must close the plan.
-//
-// If every order has a worse intermediate state because RDMA traffic moves to other code
-// points, Prepare may plan the first of several runs instead; see [Interim].
-func Prepare(ctx context.Context, devices []Device, o PlanOptions) (*PlanFile, error) {
-	p, rollout, err := prepare(ctx, devices, o, nil)
-	if err != nil {
-		return nil, err
-	}
-	if i := rollout.Interim(); i != nil {
-		if err := p.Close(); err != nil {
-			return nil, err
-		}
-		p, _, err = prepare(ctx, devices, o, i)
-	}
-	return p, err
-}
-
-func prepare(ctx context.Context, devices []Device, o PlanOptions, i *Interim) (*PlanFile, *rollout.Maker, error) {
-	rollout := o.newMaker()
-	b, err := newPlanFile(PlanHeader{Tool: o.Tool, Fabric: o.Fabric.Name, Intent: o.Fabric.Hash, Created: time.Now().UTC()})
-	if err != nil {
-		return nil, nil, err
-	}
-	err = Plan(ctx, devicesOfRun(i, devices), o, func(d *DevicePlan) error {
-		rollout.Add(d.forRollout())
-		return b.add(d)
-	})
-	var p *PlanFile
-	if err == nil {
-		r := rollout.Rollout()
-		r.Interim = i
-		p, err = b.end(r)
-		b.p.maker = rollout
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, b.p.Close())
-	}
-	return p, rollout, nil
-}
-
-// planBuilder writes the file of a [PlanFile], with one line per device.
-type planBuilder struct {
+// Builder writes the file of a [PlanFile], with one line per device.
+type Builder struct {
 	p            *PlanFile
 	sum, devices hash.Hash
 }
 
-func newPlanFile(h PlanHeader) (*planBuilder, error) {
+// New creates the temporary file of a plan.
+func New(h PlanHeader) (*Builder, error) {
 	f, err := os.CreateTemp("", "roce-fabric-")
 	if err != nil {
 		return nil, err
 	}
 	h.Kind, h.Format = planKind, planFormat
-	b := &planBuilder{&PlanFile{PlanHeader: h, f: f, path: "the plan"}, sha256.New(), sha256.New()}
+	b := &Builder{&PlanFile{PlanHeader: h, f: f, path: "the plan"}, sha256.New(), sha256.New()}
 	_, err = b.line(h)
 	if err := errors.Join(os.Remove(f.Name()), err); err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -188,8 +135,11 @@ func newPlanFile(h PlanHeader) (*planBuilder, error) {
 	return b, nil
 }
 
+// Close closes the file of a plan that was not ended.
+func (b *Builder) Close() error { return b.p.Close() }
+
 // line writes v as a line of JSON, and returns the line.
-func (b *planBuilder) line(v any) ([]byte, error) {
+func (b *Builder) line(v any) ([]byte, error) {
 	l, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
@@ -201,21 +151,23 @@ func (b *planBuilder) line(v any) ([]byte, error) {
 	return l, err
 }
 
-func (b *planBuilder) add(d *DevicePlan) error {
+// Add adds the plan of a device.
+func (b *Builder) Add(d *engine.DevicePlan) error {
 	at := b.p.size
 	l, err := b.line(d)
 	if err == nil {
 		b.devices.Write(l)
-		b.p.devices = append(b.p.devices, d.summary(at, len(l)))
+		b.p.devices = append(b.p.devices, summaryOf(d, at, len(l)))
 	}
 	return err
 }
 
-func (b *planBuilder) end(r *Rollout) (*PlanFile, error) {
+// End ends the plan with its waves, which maker made.
+func (b *Builder) End(r *rollout.Rollout, maker *rollout.Maker) (*PlanFile, error) {
 	if _, err := b.line(r); err != nil {
 		return nil, err
 	}
-	b.p.Rollout = r
+	b.p.Rollout, b.p.maker = r, maker
 	b.p.Digest, b.p.sum = b.p.digest(b.devices.Sum(nil)), hex.EncodeToString(b.sum.Sum(nil))
 	return b.p, nil
 }
@@ -247,12 +199,12 @@ func (p *PlanFile) Save(path string, ring *keys.Ring) (err error) {
 
 // device reads the plan of a device from the open file, even if another file is at its path
 // now. It is safe for concurrent use.
-func (p *PlanFile) device(of planSummary) (*DevicePlan, error) {
+func (p *PlanFile) device(of planSummary) (*engine.DevicePlan, error) {
 	b := make([]byte, of.size)
 	if _, err := p.f.ReadAt(b, of.at); err != nil {
 		return nil, fmt.Errorf("read its plan again: %w", err)
 	}
-	var d DevicePlan
+	var d engine.DevicePlan
 	if err := decodeStrictly(b, &d); err != nil || d.Name != of.name {
 		return nil, errors.New("its plan was edited in the file")
 	}
@@ -300,14 +252,14 @@ func (p *PlanFile) scan(r io.Reader) error {
 				return bad(line, "%w", err)
 			}
 		} else {
-			var d DevicePlan
+			var d engine.DevicePlan
 			if err := decodeStrictly(b, &d); err != nil {
 				return bad(line, "%w", err)
 			}
 			if d.Error != nil {
 				d.Error.Device = d.Name
 			}
-			p.devices = append(p.devices, d.summary(at, len(b)))
+			p.devices = append(p.devices, summaryOf(&d, at, len(b)))
 			devices.Write(b)
 		}
 		sum.Write(b)
@@ -366,4 +318,74 @@ func decodeStrictly(b []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
 	return dec.Decode(v)
+}
+
+// Changes yields the devices that the plan changes, with the impact on each.
+func (p *PlanFile) Changes() iter.Seq2[string, qos.Impact] {
+	return func(yield func(string, qos.Impact) bool) {
+		for _, d := range p.devices {
+			if d.err == nil && !d.empty && !yield(d.name, d.impact) {
+				return
+			}
+		}
+	}
+}
+
+// Work returns the devices that a run of the plan is to change or check, and those on which
+// there is nothing to do.
+func (p *PlanFile) Work(devices map[string]engine.Device) (names, idle []string) {
+	for _, d := range p.devices {
+		switch {
+		case !d.isIdle(devices[d.name]):
+			names = append(names, d.name)
+		case d.err == nil:
+			idle = append(idle, d.name)
+		}
+	}
+	return names, idle
+}
+
+// Task returns what a run is to do on a device of the plan.
+func (p *PlanFile) Task(dev engine.Device) (engine.Task, error) {
+	i := slices.IndexFunc(p.devices, func(d planSummary) bool { return d.name == dev.Name })
+	d, err := p.device(p.devices[i])
+	return engine.Task{Device: dev, Plan: d, Want: dev.Desired(), Steps: p.devices[i].steps}, err
+}
+
+// Waves returns the devices of a plan in the order in which they are worked on: first the
+// devices that nothing is written to, then the waves of the rollout.
+func (p *PlanFile) Waves() []rollout.Wave {
+	var idle rollout.Wave
+	in := map[string]bool{}
+	for _, w := range p.Rollout.Waves {
+		for _, name := range w.Devices {
+			in[name] = true
+		}
+	}
+	for _, d := range p.devices {
+		if !in[d.name] {
+			idle.Devices = append(idle.Devices, d.name)
+		}
+	}
+	return append([]rollout.Wave{idle}, p.Rollout.Waves...)
+}
+
+// isIdle reports whether a run has nothing to change and nothing to check on a device.
+func (p planSummary) isIdle(dev engine.Device) bool {
+	return p.err != nil || p.empty && dev.Volatile
+}
+
+// ReadHeader reads the header of a plan file; it returns nil for any other file.
+func ReadHeader(path string) *PlanHeader {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }() // opened only for reading
+	line, err := bufio.NewReader(io.LimitReader(f, 4<<10)).ReadBytes('\n')
+	h := &PlanHeader{}
+	if err != nil || json.Unmarshal(line, h) != nil || h.Kind != planKind {
+		return nil
+	}
+	return h
 }

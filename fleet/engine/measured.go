@@ -1,22 +1,15 @@
-package fleet
+package engine
 
 import (
 	"cmp"
 	"slices"
 	"time"
 
-	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/fleet/rollout"
-	"github.com/roce-fabric/roce-fabric/intent"
 )
 
-// newMaker returns a maker of rollouts with the measured times of the history.
-func (o PlanOptions) newMaker() *rollout.Maker {
-	return rollout.NewMaker(rollout.MakerOptions{Fabric: o.Fabric, Gate: o.Gate, Writers: o.Workers, Took: o.History.seconds(o.Fabric), Seen: o.History.seen})
-}
-
-// seen summarizes the newest run that changed devices of a kind; nil if none did.
-func (h *History) seen(kind string) *Seen {
+// Seen summarizes the newest run that changed devices of a kind; nil if none did.
+func (h *History) Seen(kind string) *rollout.Seen {
 	if h == nil || kind == "" {
 		return nil
 	}
@@ -27,7 +20,7 @@ func (h *History) seen(kind string) *Seen {
 		if p == nil {
 			return nil
 		}
-		out := Seen{Kind: kind, Run: p.ID, Begun: p.Begun}
+		out := rollout.Seen{Kind: kind, Run: p.ID, Begun: p.Begun}
 		var took []time.Duration
 		for _, d := range p.Devices {
 			switch {
@@ -55,9 +48,9 @@ func (h *History) seen(kind string) *Seen {
 	return nil
 }
 
-// seconds returns how long a change took for each kind of device and for each system: the
-// median over the last runs.
-func (h *History) seconds(f *intent.Fabric) map[string]float64 {
+// Seconds returns how long a change took for each kind of device and for each system: the
+// median over the last runs. system returns the system of a device.
+func (h *History) Seconds(system func(device string) string) map[string]float64 {
 	out := map[string]float64{}
 	if h == nil {
 		return out
@@ -71,10 +64,7 @@ func (h *History) seconds(f *intent.Fabric) map[string]float64 {
 			break
 		}
 		for _, d := range p.Devices {
-			system := host.OS
-			if sw := f.Switch(d.Name); sw != nil {
-				system = sw.OS
-			}
+			system := system(d.Name)
 			if d.State == Applied && d.touched && d.took > 0 {
 				seen[system] = append(seen[system], d.took)
 				if d.kind != "" {

@@ -1,9 +1,8 @@
-package fleet
+package planfile
 
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,39 +12,41 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/engine"
+	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-func sample(name string) *DevicePlan {
-	return &DevicePlan{
+func sample(name string) *engine.DevicePlan {
+	return &engine.DevicePlan{
 		Name: name, OS: "sonic", Base: "abc", Facts: drivers.Facts{Model: "M", Release: "202511"},
-		Changes: []Group{{Ports: []string{"Ethernet0", "Ethernet8"}, Change: qos.Change{Field: qos.KindPFC.Attr(), Old: "{3,4}", New: "{3}", Impact: qos.ImpactPortFlap}}},
+		Changes: []engine.Group{{Ports: []string{"Ethernet0", "Ethernet8"}, Change: qos.Change{Field: qos.KindPFC.Attr(), Old: "{3,4}", New: "{3}", Impact: qos.ImpactPortFlap}}},
 		Steps:   []drivers.Step{{Via: "gnmi", What: "bind", Native: []byte(`{"ops":[]}`)}},
 	}
 }
 
-func save(t testing.TB, devices ...*DevicePlan) string {
+func save(t testing.TB, devices ...*engine.DevicePlan) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "p.plan")
-	w, err := newPlanFile(PlanHeader{Tool: "t", Fabric: "f", Intent: "hash"})
+	w, err := New(PlanHeader{Tool: "t", Fabric: "f", Intent: "hash"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &Rollout{}
+	r := &rollout.Rollout{}
 	for _, d := range devices {
-		if err := w.add(d); err != nil {
+		if err := w.Add(d); err != nil {
 			t.Fatal(err)
 		}
-		r.Waves = append(r.Waves, Wave{Devices: []string{d.Name}})
+		r.Waves = append(r.Waves, rollout.Wave{Devices: []string{d.Name}})
 	}
-	p, err := w.end(r)
+	p, err := w.End(r, nil)
 	if err := errors.Join(err, p.Save(path, nil), p.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-func read(path string, head func(PlanHeader), do func(*DevicePlan)) error {
+func read(path string, head func(PlanHeader), do func(*engine.DevicePlan)) error {
 	f, err := OpenPlan(path)
 	if err != nil {
 		return err
@@ -64,16 +65,16 @@ func read(path string, head func(PlanHeader), do func(*DevicePlan)) error {
 func TestPlanSurvivesTheFile(t *testing.T) {
 	a, b := sample("leaf1"), sample("leaf2")
 	path := save(t, a, b)
-	var got []*DevicePlan
+	var got []*engine.DevicePlan
 	err := read(path, func(h PlanHeader) {
 		if h.Fabric != "f" || h.Intent != "hash" || h.Format != planFormat {
 			t.Errorf("header %+v", h)
 		}
-	}, func(d *DevicePlan) { got = append(got, d) })
+	}, func(d *engine.DevicePlan) { got = append(got, d) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]*DevicePlan{a, b}, got, cmpopts.EquateComparable(qos.Attr{}), cmpopts.IgnoreUnexported(DevicePlan{})); d != "" {
+	if d := cmp.Diff([]*engine.DevicePlan{a, b}, got, cmpopts.EquateComparable(qos.Attr{}), cmpopts.IgnoreUnexported(engine.DevicePlan{})); d != "" {
 		t.Error(d)
 	}
 	if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != 0o600 {
@@ -107,26 +108,10 @@ func TestDamagedPlanIsRefusedBeforeTheFirstDevice(t *testing.T) {
 			t.Fatal(err)
 		}
 		did := 0
-		err := read(path, func(PlanHeader) {}, func(*DevicePlan) { did++ })
+		err := read(path, func(PlanHeader) {}, func(*engine.DevicePlan) { did++ })
 		if !errors.Is(err, errPlanFile) || !strings.Contains(err.Error(), c.want) || did > 0 {
 			t.Errorf("%s: %d devices acted on, error %v, want %q", name, did, err, c.want)
 		}
-	}
-}
-
-func TestGroupFoldsPortsAndNothingElse(t *testing.T) {
-	var cs []qos.Change
-	for i := range 64 {
-		c := qos.Change{Port: fmt.Sprintf("Ethernet%d", i*8), Field: qos.KindPFC.Attr(), Old: "{}", New: "{3}", Reason: "f:1:1"}
-		if i == 7 {
-			c.Impact = qos.ImpactPortFlap
-		}
-		cs = append(cs, c)
-	}
-	cs = append(cs, qos.Change{Field: qos.KindWatchdogPoll.Attr(), Old: "-", New: "200ms"})
-	gs := group(cs)
-	if len(gs) != 3 || len(gs[0].Ports) != 63 || len(gs[1].Ports) != 1 || gs[1].Impact != qos.ImpactPortFlap || gs[2].Ports != nil {
-		t.Errorf("%d groups: %+v", len(gs), gs)
 	}
 }
 
@@ -151,7 +136,7 @@ func FuzzPlanFile(f *testing.F) {
 			t.Fatal(err)
 		}
 		n := 0
-		err := read(path, func(PlanHeader) {}, func(*DevicePlan) { n++ })
+		err := read(path, func(PlanHeader) {}, func(*engine.DevicePlan) { n++ })
 		if err != nil && n > 0 {
 			t.Errorf("acted on %d devices of a file that is refused: %v", n, err)
 		}

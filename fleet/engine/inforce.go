@@ -1,4 +1,4 @@
-package fleet
+package engine
 
 import (
 	"context"
@@ -16,14 +16,14 @@ import (
 // current configuration in force. stops decides which values must be in force; sure tells it
 // that the device's daemons are known to run. blind reports that the device does not show
 // what is in force.
-func (r *run) checkReady(ctx context.Context, drv drivers.Driver, snap *drivers.Snapshot, t *task, stops func(m drivers.Mismatch, sure bool) bool) (blind bool, err error) {
+func (r *Run) checkReady(ctx context.Context, drv drivers.Driver, snap *drivers.Snapshot, t *Task, stops func(m drivers.Mismatch, sure bool) bool) (blind bool, err error) {
 	sure := true
 	if d, ok := drv.(drivers.Readier); ok {
 		if sure, err = d.Ready(ctx); err != nil {
 			return false, err
 		}
 	}
-	want := t.desired
+	want := t.Want
 	running, _, err := drivers.Decode(drv, snap)
 	if err == nil {
 		want = running
@@ -45,27 +45,27 @@ func (r *run) checkReady(ctx context.Context, drv drivers.Driver, snap *drivers.
 // its first step. On a port that the run does not change it must, because the run would fail
 // at the end. On other ports the run may fix the value; there it stops the run only if the
 // daemons are not known to run and the value is not a binding of a queue or priority group.
-func (t *task) mustBeInForce(m drivers.Mismatch, sure bool) bool {
+func (t *Task) mustBeInForce(m drivers.Mismatch, sure bool) bool {
 	if touched, _ := t.changes(m); touched {
 		of := m.Field.Kind.Of()
 		return !sure && t.isResponsibleFor(m) && of != qos.OfQueue && of != qos.OfGroup
 	}
-	want, ok := t.desired.(*qos.Device)
+	want, ok := t.Want.(*qos.Device)
 	return ok && want.Holds(m.Port, m.Field)
 }
 
 // isResponsibleFor reports whether a run is responsible for a value: on the ports that it
 // changes, the values that it changes and those that the intent manages.
-func (t *task) isResponsibleFor(m drivers.Mismatch) bool {
+func (t *Task) isResponsibleFor(m drivers.Mismatch) bool {
 	touched, changed := t.changes(m)
-	want, ok := t.desired.(*qos.Device)
+	want, ok := t.Want.(*qos.Device)
 	return touched && (changed || ok && want.Holds(m.Port, m.Field))
 }
 
 // changes reports whether the plan changes the port of a value, and whether it changes the
 // value itself.
-func (t *task) changes(m drivers.Mismatch) (port, value bool) {
-	for _, g := range t.plan.Changes {
+func (t *Task) changes(m drivers.Mismatch) (port, value bool) {
+	for _, g := range t.Plan.Changes {
 		if g.Blocked == "" && !g.Open && (slices.Contains(g.Ports, m.Port) || m.Port == "" && len(g.Ports) == 0) {
 			port = true
 			value = value || g.Field.Covers(m.Field) || m.Field.Covers(g.Field)
@@ -78,13 +78,13 @@ func (t *task) changes(m drivers.Mismatch) (port, value bool) {
 // configuration of the run (if undone: the one from before the run) is running, saved and in
 // force. Between the last read and the save the device may have restarted, or someone may
 // have loaded another configuration. Every run ends with this check, on every system.
-func (r *run) verifyAfterSave(ctx context.Context, p *pending, undone bool) error {
+func (r *Run) verifyAfterSave(ctx context.Context, p *pending, undone bool) error {
 	saved, err := p.readStartup(ctx)
 	if err != nil {
 		return err
 	}
 	if !undone {
-		if _, _, err := r.verify(ctx, p.drv, p.facts, p.task, p.blind); err != nil {
+		if _, _, err := r.verify(ctx, p.drv, p.facts, p.Task, p.blind); err != nil {
 			return err
 		}
 		return p.checkStartup(ctx, saved)
@@ -141,7 +141,7 @@ func (p *pending) isUndone(snap *drivers.Snapshot) (bool, error) {
 // checkStartup returns an error if the saved configuration differs from the intent in a value in
 // which the running configuration does not.
 func (p *pending) checkStartup(ctx context.Context, saved *drivers.Snapshot) error {
-	want, ok := p.desired.(*qos.Device)
+	want, ok := p.Want.(*qos.Device)
 	if saved == nil || !ok {
 		return nil
 	}
@@ -171,7 +171,7 @@ func (p *pending) checkStartup(ctx context.Context, saved *drivers.Snapshot) err
 // values read back come from them. It returns that plan. unseen is why the device does not
 // show what its daemons have applied, or nil. blind tells that the device did not show it
 // before the change either.
-func (r *run) verify(ctx context.Context, drv drivers.Driver, f drivers.Facts, t task, blind bool) (now *drivers.Steps, unseen, err error) {
+func (r *Run) verify(ctx context.Context, drv drivers.Driver, f drivers.Facts, t Task, blind bool) (now *drivers.Steps, unseen, err error) {
 	err = r.poll(ctx, func() (err error) {
 		now, unseen, err = checkInForce(ctx, drv, f, t, blind)
 		return err
@@ -183,7 +183,7 @@ func (r *run) verify(ctx context.Context, drv drivers.Driver, f drivers.Facts, t
 }
 
 // poll calls good with [drivers.Poll] until it returns nil, for at most AppliedTimeout.
-func (r *run) poll(ctx context.Context, good func() error) error {
+func (r *Run) poll(ctx context.Context, good func() error) error {
 	_, err := drivers.Poll(ctx, 500*time.Millisecond, r.AppliedTimeout, func() (bool, error) {
 		err := good()
 		return err == nil, err
@@ -204,12 +204,12 @@ func asRunning(drv drivers.Driver, snap *drivers.Snapshot, desired drivers.Desir
 	return want.AsRun(running)
 }
 
-func checkInForce(ctx context.Context, drv drivers.Driver, f drivers.Facts, t task, blind bool) (now *drivers.Steps, unseen, err error) {
+func checkInForce(ctx context.Context, drv drivers.Driver, f drivers.Facts, t Task, blind bool) (now *drivers.Steps, unseen, err error) {
 	snap, err := drv.Read(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: read back: %w", drivers.ErrPartial, err)
 	}
-	if now, err = drv.Plan(f, snap, t.desired, t.plan.Policy); err != nil {
+	if now, err = drv.Plan(f, snap, t.Want, t.Plan.Policy); err != nil {
 		return nil, nil, fmt.Errorf("%w: plan again: %w", drivers.ErrPartial, err)
 	}
 	if left := now.Differences(); len(left) > 0 {
@@ -218,7 +218,7 @@ func checkInForce(ctx context.Context, drv drivers.Driver, f drivers.Facts, t ta
 	if n := len(now.Items); n > 0 {
 		return nil, nil, fmt.Errorf("%w: read back, %d steps are left, first: %s", drivers.ErrPartial, n, now.Items[0].What)
 	}
-	if unseen, err = compareInForce(ctx, drv, asRunning(drv, snap, t.desired), blind, nil); err != nil {
+	if unseen, err = compareInForce(ctx, drv, asRunning(drv, snap, t.Want), blind, nil); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", drivers.ErrPartial, err)
 	}
 	return now, unseen, nil

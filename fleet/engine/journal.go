@@ -1,4 +1,4 @@
-package fleet
+package engine
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
-	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
@@ -30,10 +30,10 @@ type entry struct {
 	Impact  *qos.Impact `json:"impact,omitempty"`
 	// Kind is the kind of the device of a "start", see [DevicePlan.kind]. Gate is the gate
 	// that an applied device has passed.
-	Kind string   `json:"kind,omitempty"`
-	Gate GateMode `json:"gate,omitempty"`
+	Kind string           `json:"kind,omitempty"`
+	Gate rollout.GateMode `json:"gate,omitempty"`
 	// Wave is the wave that begins with a "wave", shortened by [Wave.Brief].
-	Wave   *Wave          `json:"wave,omitempty"`
+	Wave   *rollout.Wave  `json:"wave,omitempty"`
 	Undo   *drivers.Token `json:"undo,omitempty"`
 	Ports  []string       `json:"ports,omitempty"` // ports that are about to go "down", or are "up" again
 	Error  string         `json:"error,omitempty"`
@@ -122,14 +122,6 @@ func AtWork(s store.Store) (id string, busy, err error) {
 		return "", nil, err
 	}
 	return o.Run, NewError("", OpJudge, &store.HeldError{Owner: *o}), nil
-}
-
-// OtherCheckouts returns the last users of a store who had a different copy of the intent,
-// of the same fabric or of another fabric with the same name.
-func OtherCheckouts(ctx context.Context, s store.Store, f *intent.Fabric) ([]store.Owner, error) {
-	all, err := s.Checkouts(ctx)
-	me := store.Self("", intentPath(f))
-	return slices.DeleteFunc(all, func(o store.Owner) bool { return o.Host == me.Host && o.Intent == me.Intent }), err
 }
 
 // left returns what earlier runs left on a device. A nil journal returns nothing.
@@ -259,7 +251,7 @@ func (j *journal) verify() error {
 func (j *journal) record(out Outcome) error {
 	r := entry{Device: out.Device, Event: string(out.State), Gate: out.Gate, Unit: out.Unit}
 	if h, err := j.pastRuns(); err == nil && out.State == Unchanged && !out.Unit.Known() {
-		r.Unit, _ = h.unitOf(out.Device) // the device was not read: copy the earlier record
+		r.Unit, _ = h.UnitOf(out.Device) // the device was not read: copy the earlier record
 	}
 	if out.Error != nil {
 		r.Error = out.Error.Text

@@ -1,4 +1,4 @@
-package fleet
+package engine
 
 import (
 	"context"
@@ -13,9 +13,8 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
-	"github.com/roce-fabric/roce-fabric/fleet/engine"
+	"github.com/roce-fabric/roce-fabric/fleet/engine/enginetest"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
-	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
@@ -70,7 +69,7 @@ func TestFindRunToRollBack(t *testing.T) {
 			t.Errorf("find %q: run %q %v, %v; want %q %v", id, got, names, err, run, devices)
 		}
 	}
-	if _, _, err := newest(""); !errors.Is(err, engine.ErrNothing) {
+	if _, _, err := newest(""); !errors.Is(err, ErrNothing) {
 		t.Errorf("an empty folder: %v", err)
 	}
 	record(t, dir, "run1", false, entry{}, slices.Concat(wrote("leaf1", Applied), wrote("leaf2", Reverted), wrote("leaf3", Partial))...)
@@ -194,78 +193,6 @@ func TestRunHoldingTheLockIsInProgress(t *testing.T) {
 	}
 }
 
-func TestRollbackOrderAndFailures(t *testing.T) {
-	dir := t.TempDir()
-	record(t, dir, "run1", false, entry{}, slices.Concat(wrote("a", Applied), wrote("b", Applied), wrote("c", Applied))...)
-	boxes := map[string]*box{"a": {mask: qos.Priorities(3)}, "b": {mask: qos.Priorities(3), revertErr: errors.New("stuck")}, "c": {mask: qos.Priorities(3)}}
-	var order []string
-	var devices []Device
-	for name, b := range boxes {
-		devices = append(devices, Device{Name: name, Desired: func() drivers.Desired { return holding(0) }, Open: func(context.Context) (drivers.Driver, error) {
-			order = append(order, name)
-			return b, nil
-		}})
-	}
-	u, err := Find(t.Context(), devices, FindOptions{Store: store.Dir(dir)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	order, boxes["a"].calls = nil, nil
-	o := RunOptions{Fabric: &intent.Fabric{}, Store: store.Dir(t.TempDir())}
-	res, err := Rollback(t.Context(), devices, u, RollbackOptions{o, qos.ImpactLoss})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var states []State
-	for _, o := range res.Outcomes {
-		states = append(states, o.State)
-	}
-	if !slices.Equal(order, []string{"c", "b", "a"}) || !slices.Equal(states, []State{Restored, Partial, Restored}) || !res.InPart() {
-		t.Errorf("order %v, states %v", order, states)
-	}
-	if boxes["a"].mask != qos.Priorities(3, 4) || !slices.Equal(boxes["a"].calls, []string{"revert", "close"}) {
-		t.Errorf("a: %v %v", boxes["a"].mask, boxes["a"].calls)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	order = nil
-	if res, err := Rollback(ctx, devices, u, RollbackOptions{o, qos.ImpactLoss}); err != nil || res.Outcomes[0].State != Skipped || len(order) > 0 {
-		t.Errorf("after Ctrl-C: %v, %v, opened %v", res, err, order)
-	}
-	// A run is not rolled back if the intent no longer has one of its devices.
-	_, err = Find(t.Context(), devices[:2], FindOptions{Store: store.Dir(dir)})
-	if e := (*Error)(nil); !errors.As(err, &e) || e.Kind != KindNoDevice || e.Device != devices[2].Name {
-		t.Errorf("without %s: %v", devices[2].Name, err)
-	}
-	if u, err := Find(t.Context(), devices[:2], FindOptions{Store: store.Dir(dir), Among: func(name string) bool { return name != devices[2].Name }}); err != nil || len(u.Devices) != 2 {
-		t.Errorf("of two devices: %v, %v", u, err)
-	}
-}
-
-// The states of the devices decide whether a run failed or was done in part.
-func TestResult(t *testing.T) {
-	for _, c := range []struct {
-		states         []State
-		failed, inPart bool
-	}{
-		{nil, false, false},
-		{[]State{Unchanged, Applied}, false, false},
-		{[]State{Applied, Reverted, Skipped}, true, true},
-		{[]State{Applied, Refused}, true, true},
-		{[]State{Unchanged, Failed, Skipped}, true, false},
-		{[]State{Reverted, Skipped}, true, false},
-		{[]State{Partial, Skipped}, true, true},
-	} {
-		var r Result
-		for _, s := range c.states {
-			r.Outcomes = append(r.Outcomes, Outcome{State: s})
-		}
-		if r.Failed() != c.failed || r.InPart() != c.inPart {
-			t.Errorf("%v: failed %v, in part %v", c.states, r.Failed(), r.InPart())
-		}
-	}
-}
-
 // A journal may be incomplete after a crash, and someone may have edited it.
 func TestBadJournals(t *testing.T) {
 	dir := t.TempDir()
@@ -354,7 +281,7 @@ func TestRunsOfAnotherFabric(t *testing.T) {
 	if _, err := Find(t.Context(), nil, FindOptions{Store: b, Run: "run2"}); !errors.Is(err, errForeign) {
 		t.Errorf("run2: %v", err)
 	}
-	if _, _, err := Unfinished(b, &intent.Fabric{Name: "b"}); err == nil || !strings.Contains(err.Error(), "run1 reached all") {
+	if _, _, err := Unfinished(b, ""); err == nil || !strings.Contains(err.Error(), "run1 reached all") {
 		t.Errorf("resume: %v", err)
 	}
 	h, _, err := OpenHistory(b)
@@ -446,8 +373,8 @@ func TestRecordsBelongToTheirDevice(t *testing.T) {
 		rs := wrote("leaf1", "")
 		rs[0].Unit = drivers.UnitOf(c.then, "")
 		record(t, dir, "run1", true, entry{}, append(rs, entry{Device: "leaf1", Event: "down", Ports: []string{"E0"}})...)
-		b := &box{mask: qos.Priorities(3), unit: c.now}
-		devices := []Device{{Name: "leaf1", Desired: func() drivers.Desired { return holding(0) }, Open: func(context.Context) (drivers.Driver, error) { return b, nil }}}
+		b := &enginetest.Box{Mask: qos.Priorities(3), Unit: c.now}
+		devices := []Device{{Name: "leaf1", Desired: func() drivers.Desired { return enginetest.Holding(0) }, Open: func(context.Context) (drivers.Driver, error) { return b, nil }}}
 		h, _, err := OpenHistory(store.Dir(dir))
 		if err != nil {
 			t.Fatal(err)
@@ -459,12 +386,12 @@ func TestRecordsBelongToTheirDevice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := Rollback(t.Context(), devices, u, RollbackOptions{RunOptions{Fabric: &intent.Fabric{}, Store: store.Dir(t.TempDir())}, qos.ImpactLoss})
+		res, err := rollBack(t.Context(), devices, u, store.Dir(t.TempDir()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o := res.Outcomes[0]; o.State != c.want || c.want == Refused && (o.Error.Kind != KindMistaken || slices.Contains(b.calls, "revert")) {
-			t.Errorf("%q, now %q: %s %v, calls %v", c.then, c.now, o.State, o.Error, b.calls)
+		if o := res.Outcomes[0]; o.State != c.want || c.want == Refused && (o.Error.Kind != KindMistaken || slices.Contains(b.Calls, "revert")) {
+			t.Errorf("%q, now %q: %s %v, calls %v", c.then, c.now, o.State, o.Error, b.Calls)
 		}
 	}
 }

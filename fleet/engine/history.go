@@ -1,4 +1,4 @@
-package fleet
+package engine
 
 import (
 	"context"
@@ -11,9 +11,8 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
-	"github.com/roce-fabric/roce-fabric/fleet/engine"
+	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
-	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
@@ -28,7 +27,7 @@ type Past struct {
 	// Devices lists the devices in the order in which they were worked on.
 	Devices []PastDevice `json:"devices"`
 	Intent  string       `json:"-"` // hash of the intent that was applied
-	waves   []Wave
+	waves   []rollout.Wave
 	planned []string  // the devices that the run was to change
 	last    time.Time // time of the last record
 	// continues is the earlier run that this run continued; "" for none.
@@ -45,7 +44,7 @@ type PastDevice struct {
 	State State `json:"state"`
 
 	kind    string
-	gate    GateMode
+	gate    rollout.GateMode
 	cause   string       // why the device is not as intended
 	base    string       // digest of the state that the run started from
 	unit    drivers.Unit // unit of the device
@@ -91,8 +90,8 @@ func Runs(s store.Store) iter.Seq2[*Past, error] {
 
 // Unfinished returns the newest run and the devices it did not reach because it was cut off or
 // stopped. It returns an error if there are none, if the run is a rollback, or if the run
-// applied another version of the intent.
-func Unfinished(s store.Store, f *intent.Fabric) (*Past, []string, error) {
+// applied another version of the intent than the one with the given hash.
+func Unfinished(s store.Store, intent string) (*Past, []string, error) {
 	for p, err := range Runs(s) {
 		if errors.Is(err, store.ErrCutOff) {
 			continue // the journal does not even name the devices
@@ -109,8 +108,8 @@ func Unfinished(s store.Store, f *intent.Fabric) (*Past, []string, error) {
 			return nil, nil, NewError("", OpJudge, fmt.Errorf("the newest run, %s, rolls back run %s; 'roce-fabric rollback %[2]s' continues it", p.ID, p.Of))
 		case len(left) == 0:
 			return nil, nil, NewError("", OpJudge, fmt.Errorf("nothing to resume: run %s reached all its devices", p.ID))
-		case p.Intent != f.Hash:
-			return nil, nil, engine.ErrorOf("", OpJudge, KindStale, fmt.Errorf("run %s was of another version of the intent; nothing was written", p.ID))
+		case p.Intent != intent:
+			return nil, nil, ErrorOf("", OpJudge, KindStale, fmt.Errorf("run %s was of another version of the intent; nothing was written", p.ID))
 		}
 		return p, left, nil
 	}
@@ -370,71 +369,6 @@ func (h *History) run(n int) *Past {
 		return nil
 	}
 	return h.runs[n]
-}
-
-// leftover is what earlier runs left on a device.
-type leftover struct {
-	// CutOff is the newest run that was cut off on the device and that no later run has
-	// settled; nil for none.
-	CutOff *Past
-	// Down maps the ports that unsettled runs took down for a step and did not bring up again
-	// to the ID of the run.
-	Down map[string]string
-	// Busy is set if a run is changing the device now.
-	Busy bool
-}
-
-// left returns what earlier runs left on a device. A nil History returns nothing.
-func (h *History) left(device string) leftover {
-	left := leftover{Down: map[string]string{}}
-	if h == nil {
-		return left
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var since []*Past // newest first
-	for n := 0; ; n++ {
-		p := h.run(n)
-		if p == nil {
-			break
-		}
-		d, ok := p.device(device)
-		if ok && d.settled() {
-			break
-		}
-		if ok {
-			since = append(since, p)
-		}
-	}
-	for _, p := range slices.Backward(since) {
-		d, _ := p.device(device)
-		if d.State == "" && p.ID == h.busy {
-			return leftover{Busy: true}
-		}
-		for _, port := range d.raised {
-			delete(left.Down, port)
-		}
-		for _, port := range d.down {
-			if left.Down[port] == "" {
-				left.Down[port] = p.ID
-			}
-		}
-		if d.State == "" {
-			left.CutOff = p
-		}
-	}
-	return left
-}
-
-// onUnit returns what is left on the device that answers: nothing if the run that was cut off
-// worked on a different unit.
-func (l leftover) onUnit(device string, f drivers.Facts) leftover {
-	if l.CutOff != nil {
-		if d, _ := l.CutOff.device(device); d.checkUnit(f.Unit) != nil {
-			return leftover{Down: map[string]string{}}
-		}
-	}
-	return l
 }
 
 // device returns what the run did on a device; ok is false if it has no record of it.
