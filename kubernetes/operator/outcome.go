@@ -10,7 +10,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
-	"github.com/roce-fabric/roce-fabric/kubernetes/journal"
 )
 
 // maxOutcomes is the schema's limit for the list of devices.
@@ -18,7 +17,7 @@ const maxOutcomes = 100
 
 // states returns the outcomes of a plan's devices, from the journals of its runs and from the
 // last result, and the IDs of the runs. Devices that no run has reached are skipped.
-func states(ctx context.Context, st *journal.Secrets, p *v1alpha1.FabricPlan, last *fleet.Result) (_ map[string]fleet.Outcome, runs []string, _ error) {
+func states(ctx context.Context, st store.Store, p *v1alpha1.FabricPlan, last *fleet.Result) (_ map[string]fleet.Outcome, runs []string, _ error) {
 	ids, err := st.Journals(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -30,7 +29,10 @@ func states(ctx context.Context, st *journal.Secrets, p *v1alpha1.FabricPlan, la
 	}
 	out, planned := map[string]fleet.Outcome{}, map[string]bool{}
 	for past, err := range fleet.Runs(st) { // newest first
-		if past == nil || !slices.Contains(runs, past.ID) {
+		if past == nil {
+			return nil, nil, err
+		}
+		if !slices.Contains(runs, past.ID) {
 			break
 		}
 		if err != nil && !errors.Is(err, store.ErrCutOff) { // ErrCutOff: the run wrote nothing
@@ -89,7 +91,7 @@ func outcome(p *v1alpha1.FabricPlan, all map[string]fleet.Outcome, err error) {
 	good := n(fleet.Applied, fleet.Unchanged)
 	bad := int32(len(all)) - good
 	switch {
-	case err == nil && bad == 0:
+	case err == nil && bad == 0 && good > 0:
 		s.Phase, s.Message = v1alpha1.Applied, "all devices are as intended"
 	case n(fleet.Applied, fleet.Partial, fleet.Unsaved)+s.States["cut-off"] > 0:
 		s.Phase, s.Message = v1alpha1.Partial, fmt.Sprintf("%d of %d devices are as intended", good, len(all))
