@@ -8,6 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/forms"
 )
 
 // Account returns the fate of each relevant line of a configuration, in the order of the text. A
@@ -15,34 +16,39 @@ import (
 // of lines and with the number of ports whose lines differ.
 func Account(c *Config) []render.Line {
 	r := read(c)
-	a := &accountant{r: r, globals: r.globals(), whole: r.decode(), unknown: map[Unknown]string{}, seen: map[*Line]int{}}
-	for _, u := range r.unknown {
-		why := u.Why
-		u.Why, u.Open = "", false
-		a.unknown[u] = why
-	}
+	a := &accountant{r: r, globals: r.globals(), whole: r.decode()}
+	a.Ledger = forms.Ledger{Table: grammar(), Top: inGlobal, Opens: blockOf, Join: " ", Comment: isComment, Listed: listed}
 	a.groups()
 	a.policies = a.readPolicies()
 	for _, l := range c.Lines {
-		a.block(l)
+		a.claimBlock(l)
 	}
-	return a.out
+	for _, s := range slices.Concat([]*section{r.global, r.defaults}, r.order) {
+		a.claimSection(s)
+	}
+	a.claimOverridden()
+	for l, why := range r.why {
+		if !strings.HasPrefix(canonical(l.Text), keyPolicy+" ") {
+			a.NotUnderstood(l, why)
+		}
+	}
+	return a.Account(c)
 }
 
-// accountant computes the account of one configuration.
+// accountant claims the lines of a configuration, with one function for each form whose lines may
+// have no effect.
 type accountant struct {
+	forms.Ledger
 	r       *reading
 	globals globals
 	// whole is the decoded configuration.
-	whole    *qos.Device
-	unknown  map[Unknown]string // reason why a line is not understood
-	policies *policies
+	whole *qos.Device
+	// policies holds the claims of class maps and policies, by header.
+	policies map[string]forms.Claim
 	// alike holds the groups of Ethernet ports with the same lines, by the profile or port
 	// channel section that they depend on.
 	alike map[string][]*group
 	every []*group
-	seen  map[*Line]int // index in out of each line, for lines that stand below several headers
-	out   []render.Line
 }
 
 // group is a set of ports that behave the same, whichever line is left out.
@@ -100,35 +106,17 @@ func (a *accountant) groups() {
 	}
 }
 
-// block accounts for a top-level line and the lines below it.
-func (a *accountant) block(l *Line) {
-	text := canonical(l.Text)
-	switch {
-	case text == sectionDefaults:
-		a.below(a.r.defaults, "", l)
-	case headerOf(text) == headSection:
-		s := a.r.sections[text]
-		if s.at == inProfile && len(l.Sub) == 0 {
-			a.say(l, "", render.Inert, "the profile is empty", "")
-		}
-		a.below(s, "", l)
-	case strings.HasPrefix(text, "class-map "), strings.HasPrefix(text, "policy-map "):
-		fate, why := a.policies.fate(text)
-		a.all(l, "", func(*Line) (render.Fate, string) { return fate, why })
-	case buffers(text):
-		a.all(l, "", func(*Line) (render.Fate, string) { return render.Unknown, whyBuffers })
-	case concerns(text):
-		a.line(a.r.global, "", l)
-		a.addNotUnderstood(l)
-	default:
-		// Marking and policing of the switch's own packets is outside every intent.
-		a.all(l, "", func(l *Line) (render.Fate, string) {
-			if concerns(l.Text) {
-				return render.Represented, ""
-			}
-			return "", ""
-		})
-	}
+// isComment reports whether a line says nothing to the switch.
+func isComment(line string) bool { return line[0] == '!' }
+
+// listed reports whether an account lists a line that nothing claims.
+func listed(_, line *Line) bool { return headerOf(line.Text) == headNone && concerns(line.Text) }
+
+// concerns reports whether an account must list a line.
+func concerns(text string) bool {
+	text = strings.TrimPrefix(strings.TrimPrefix(text, "no "), "default ")
+	first, rest, _ := strings.Cut(text, " ")
+	return roce(text) || first == keyMTU || first == "service-policy" || first == "traffic-policy" || first == "l2" && strings.HasPrefix(rest, "m")
 }
 
 // buffers reports whether a top-level line is about the packet buffers of the switch.
@@ -145,106 +133,129 @@ func defines(text string) bool {
 
 const whyBuffers = "buffers and the queues inside of the switch are not read; they are tuned on the switch"
 
-// all gives a line and all lines below it the fate that the function returns; "" skips a line.
-func (a *accountant) all(l *Line, where string, fate func(*Line) (render.Fate, string)) {
-	if f, why := fate(l); f != "" {
-		a.say(l, where, f, why, "")
-	}
-	for _, s := range l.Sub {
-		a.all(s, canonical(l.Text), fate)
-	}
-}
-
-// concerns reports whether an account must list a line.
-func concerns(text string) bool {
-	text = strings.TrimPrefix(strings.TrimPrefix(text, "no "), "default ")
-	first, rest, _ := strings.Cut(text, " ")
-	return roce(text) || first == keyMTU || first == "service-policy" || first == "traffic-policy" || first == "l2" && strings.HasPrefix(rest, "m")
-}
-
-func (a *accountant) below(s *section, queue string, header *Line) {
-	for _, l := range header.Sub {
-		switch {
-		case queue == "" && headerOf(l.Text) == headQueue:
-			if len(l.Sub) == 0 {
-				a.say(l, s.name, render.Inert, "the queue has no lines", "")
-			}
-			a.below(s, l.Text, l)
-		case queue == "" && s == a.r.defaults && len(l.Sub) > 0:
-			a.below(s, "", l)
-		case concerns(l.Text):
-			a.line(s, queue, l)
-			a.addNotUnderstood(l)
-		}
-	}
-}
-
-// addNotUnderstood accounts for lines below a line that opens no block.
-func (a *accountant) addNotUnderstood(header *Line) {
-	for _, l := range header.Sub {
-		a.all(l, canonical(header.Text), func(*Line) (render.Fate, string) { return render.Unknown, whyUnknown })
-	}
-}
-
-func (a *accountant) say(l *Line, where string, fate render.Fate, why, check string) *render.Line {
-	a.seen[l] = len(a.out)
-	a.out = append(a.out, render.Line{No: l.No, Where: where, Text: l.Text, Fate: fate, Why: why, Check: check})
-	return &a.out[len(a.out)-1]
-}
-
-// line accounts for one line of a section or of one of its queues.
-func (a *accountant) line(s *section, queue string, l *Line) {
-	where := strings.TrimSpace(s.name + " " + queue)
-	if at, again := a.seen[l]; again {
-		// Its header names several ports.
-		if o := &a.out[at]; o.Ports != nil && s.at == inInterface {
-			o.Ports = append(slices.Clip(o.Ports), s.port())
-		}
-		return
-	}
-	if s.at == inInterface && strings.HasPrefix(s.port(), "Port-Channel") && a.alike[s.name] == nil {
-		a.say(l, where, render.Inert, "no port is a member of the port channel", "")
-		return
-	}
-	if p, is := strings.CutPrefix(canonical(l.Text), keyPolicy+" "); is {
-		fate, why := a.policies.fate(policyHead + p)
-		a.say(l, where, fate, why, "")
-		return
-	}
-	if why, ok := a.unknown[Unknown{Line: l.No, Section: s.name, Text: l.Text}]; ok {
-		fate := render.Unknown
-		if p, is := strings.CutPrefix(canonical(l.Text), keyProfile+" "); is && isEthernet(s.port()) && a.r.profile(p) == nil {
-			fate = render.Inert
-		}
-		a.say(l, where, fate, why, "")
-		return
-	}
-	at := placeIn(s.at, queue)
-	h, ok := matchLine(l, at)
-	if !ok && at == inDefaults {
-		h, ok = matchLine(l, inEthernetDefaults)
-	}
+// claimBlock claims a line of the top level, unless it is a setting, and the lines below it that
+// are read as a whole or not at all.
+func (a *accountant) claimBlock(l *Line) {
+	text := canonical(l.Text)
 	switch {
-	case !ok || h.Other:
-		// The line is about another protocol or policy-based forwarding.
-		a.say(l, where, render.Represented, "", "")
+	case headerOf(text) == headSection:
+		if len(l.Sub) == 0 && strings.HasPrefix(text, sectionProfile) {
+			a.Say(l, forms.Inert("the profile is empty"))
+		}
+		for _, s := range l.Sub {
+			switch {
+			case headerOf(s.Text) == headNone:
+				a.claimUnder(s)
+			case len(s.Sub) == 0:
+				a.Say(s, forms.Inert("the queue has no lines"))
+			default:
+				for _, q := range s.Sub {
+					a.claimUnder(q)
+				}
+			}
+		}
+	case strings.HasPrefix(text, "class-map "), strings.HasPrefix(text, "policy-map "):
+		a.Whole(l, a.policyClaim(text))
+	case buffers(text):
+		a.Whole(l, forms.Unknown(whyBuffers))
+	case concerns(text):
+		a.claimUnder(l)
+	default:
+		a.claimForeign(l.Sub)
+	}
+}
+
+// claimUnder claims the lines below a line about QoS that opens no block.
+func (a *accountant) claimUnder(l *Line) {
+	if len(l.Sub) > 0 && concerns(l.Text) {
+		for _, s := range l.Sub {
+			a.Whole(s, forms.Unknown(whyUnknown))
+		}
+	}
+}
+
+// claimForeign claims the lines about QoS below a line of another feature: marking and policing of
+// the switch's own packets is outside every intent.
+func (a *accountant) claimForeign(ls []*Line) {
+	for _, l := range ls {
+		if concerns(l.Text) {
+			a.Say(l, forms.Sets(nil))
+		}
+		a.claimForeign(l.Sub)
+	}
+}
+
+// claimSection claims the settings of a section.
+func (a *accountant) claimSection(s *section) {
+	if s.at == inInterface && strings.HasPrefix(s.port(), "Port-Channel") && a.alike[s.name] == nil {
+		for _, n := range s.nodes {
+			a.claimUnused(n.Sub)
+		}
 		return
+	}
+	for i := range s.held {
+		h := &s.held[i]
+		if !concerns(h.line.Text) {
+			continue
+		}
+		if c, again := a.Claimed(h.line); again {
+			// The line sets several entries, or its header names several ports.
+			if c.Ports != nil && s.at == inInterface {
+				c.Ports = append(slices.Clip(c.Ports), s.port())
+				a.Say(h.line, c)
+			}
+			continue
+		}
+		if a.r.why[h.line] == "" || h.Key == keyPolicy || h.Key == keyProfile {
+			a.Say(h.line, a.claim(s, h))
+		}
+	}
+}
+
+// claimUnused claims the lines about QoS of a port channel without members.
+func (a *accountant) claimUnused(ls []*Line) {
+	for _, l := range ls {
+		if concerns(l.Text) && headerOf(l.Text) == headNone {
+			a.Say(l, forms.Inert("no port is a member of the port channel"))
+		}
+		a.claimUnused(l.Sub)
+	}
+}
+
+// claimOverridden claims the lines in whose place a later line is in force.
+func (a *accountant) claimOverridden() {
+	for _, o := range a.r.overridden {
+		if _, ok := a.Claimed(o.line); ok || a.r.why[o.line] != "" || !concerns(o.line.Text) {
+			continue
+		}
+		if o.states() {
+			a.Say(o.line, forms.Default(""))
+		} else {
+			a.Say(o.line, forms.Inert("overridden by line %d", o.in.get(o.queue, o.spot.key).line.No))
+		}
+	}
+}
+
+// states reports whether a line states a default.
+func (h *held) states() bool {
+	return h.Negated || h.Text == h.First().Absent || h.No && h.set == nil
+}
+
+// claim returns the claim of a line that is in force.
+func (a *accountant) claim(s *section, h *held) forms.Claim {
+	switch {
+	case h.Key == keyPolicy && !h.Negated:
+		return a.policyClaim(policyHead + h.Values[0])
+	case h.Key == keyProfile && a.r.why[h.line] != "" && isEthernet(s.port()):
+		return forms.Inert("%s", a.r.why[h.line])
 	case s.at == inInterface && !isEthernet(s.port()) && a.alike[s.name] == nil:
-		a.say(l, where, render.Represented, "", "").Ports = []string{s.port()}
-		return
-	case h.Negated || h.Text == h.First().Absent || h.No && h.set == nil:
-		a.say(l, where, render.Default, "", "")
-		return
+		return forms.Sets([]string{s.port()})
+	case h.states():
+		return forms.Default("")
+	case inertKeys[h.Key] != "":
+		return forms.Inert("%s", inertKeys[h.Key])
 	}
-	if by := a.later(s, queue, l, h); by != "" {
-		a.say(l, where, render.Inert, by, "")
-		return
-	}
-	if why := inertKeys[h.Key]; why != "" {
-		a.say(l, where, render.Inert, why, "")
-		return
-	}
-	a.effect(s, queue, l, h, where)
+	return a.effect(s, h)
 }
 
 // inertKeys lists keys whose lines have no effect on packets, with the reason.
@@ -253,52 +264,25 @@ var inertKeys = map[string]string{
 	keyName:  "it names a queue or a class and does nothing to packets",
 }
 
-// later names the later line that overrides l; "" if l is in force.
-func (a *accountant) later(s *section, queue string, l *Line, h hit) string {
-	ids := []int{0}
-	if h.List() {
-		ids = h.Entries()
-	}
-	by := ""
-	for _, id := range ids {
-		other := s.get(queue, h.keyText(id))
-		if other == nil || other.line == l {
-			return ""
-		}
-		by = "overridden by line " + itoa(other.line.No)
-	}
-	return by
-}
-
-// effect determines the fate of a line by decoding the configuration without it.
-func (a *accountant) effect(s *section, queue string, l *Line, h hit, where string) {
-	with, without := a.globals, a.globals
-	var changes []qos.Change
-	if s == a.r.global || s == a.r.defaults {
-		a.r.without = l
-		without = a.r.globals()
-		a.r.without = nil
-	}
-	if s == a.r.global {
-		before, after := &qos.Device{GlobalMaps: a.whole.GlobalMaps}, &qos.Device{GlobalMaps: qos.Of(without.maps())}
-		if changes = qos.Diff(before, after); len(changes) == 0 && with.poll != without.poll && a.guarded() {
-			changes = []qos.Change{{Field: qos.KindWatchdogPoll.Attr()}}
-		}
-		changes = slices.DeleteFunc(changes, func(c qos.Change) bool { return !a.trusted(c.Field) })
-	}
+// effect returns the claim of a line by decoding the configuration without it.
+func (a *accountant) effect(s *section, h *held) forms.Claim {
+	without := a.globals
 	concerned := a.alike[s.name]
 	if s == a.r.global || s == a.r.defaults {
+		a.r.without = h.line
+		without = a.r.globals()
+		a.r.without = nil
 		concerned = a.every
 	}
-	out := a.say(l, where, render.Represented, "", "")
-	for _, c := range changes {
-		out.Attrs = append(out.Attrs, c.Field)
-		if h.List() {
+	out := forms.Sets(nil)
+	if s == a.r.global {
+		out.Attrs = a.changesOfSwitch(&without)
+		if h.List() && len(out.Attrs) > 0 {
 			out.Keys = h.Entries()
 		}
 	}
 	if !h.List() {
-		a.addChangesWithout(out, l, concerned, &without)
+		a.addChangesWithout(&out, h.line, concerned, &without)
 	}
 	if pause := h.Key == keySend || h.Key == keyReceive; pause && strings.HasSuffix(h.Text, " on") {
 		// Either of the two lines is enough for link pause.
@@ -307,14 +291,31 @@ func (a *accountant) effect(s *section, queue string, l *Line, h hit, where stri
 			out.Ports = append(out.Ports, g.ports...)
 		}
 	}
-	if len(out.Attrs) == 0 {
-		out.Fate, out.Why, out.Check = a.idle(s, queue, h, concerned)
-	} else if h.Key == keyAllOff {
+	switch {
+	case len(out.Attrs) == 0:
+		out = a.idle(s, h, concerned)
+	case h.Key == keyAllOff:
 		out.Check = "PFC-07"
-	} else if out.Attrs[0].Kind == qos.KindLinkPause && slices.ContainsFunc(out.Ports, func(p string) bool { return a.whole.Ports[p].PFC.V != 0 }) {
+	case out.Attrs[0].Kind == qos.KindLinkPause && slices.ContainsFunc(out.Ports, func(p string) bool { return a.whole.Ports[p].PFC.V != 0 }):
 		out.Check = "PFC-05"
 	}
 	ordered.Sort(out.Ports, natural.Compare)
+	return out
+}
+
+// changesOfSwitch returns the attributes of the switch that change if it has other globals.
+func (a *accountant) changesOfSwitch(without *globals) (out []qos.Attr) {
+	before, after := &qos.Device{GlobalMaps: a.whole.GlobalMaps}, &qos.Device{GlobalMaps: qos.Of(without.maps())}
+	changes := qos.Diff(before, after)
+	if len(changes) == 0 && a.globals.poll != without.poll && a.guarded() {
+		changes = []qos.Change{{Field: qos.KindWatchdogPoll.Attr()}}
+	}
+	for _, c := range changes {
+		if a.trusted(c.Field) {
+			out = append(out, c.Field)
+		}
+	}
+	return out
 }
 
 // mostCompared limits the number of port groups that are compared to find the attributes that a
@@ -322,7 +323,7 @@ func (a *accountant) effect(s *section, queue string, l *Line, h hit, where stri
 const mostCompared = 8
 
 // addChangesWithout adds the attributes and ports that change when a line is left out.
-func (a *accountant) addChangesWithout(out *render.Line, l *Line, concerned []*group, without *globals) {
+func (a *accountant) addChangesWithout(out *forms.Claim, l *Line, concerned []*group, without *globals) {
 	known := map[qos.Attr]bool{}
 	device := len(out.Attrs) > 0
 	compared := 0

@@ -75,6 +75,12 @@ const (
 	keyMapTC      = "qos map traffic-class "
 	keyName       = "qos tx-queue|uc-tx-queue|traffic-class <0-7> name"
 	keyCount      = "random-detect ecn count"
+	keyRewrite    = "qos rewrite dscp"
+	keyListDSCP   = keyMapDSCP + "<list:63>"
+	keyListCOS    = keyMapCOS + "<list:7>"
+	keyToDSCP     = keyMapTC + "<list:7> to dscp"
+	keyToQueue    = keyMapTC + "<list:7> to tx-queue"
+	keyToUCQueue  = keyMapTC + "<list:7> to uc-tx-queue"
 )
 
 const (
@@ -164,13 +170,13 @@ var globalRows = in([]place{inGlobal},
 	alone("mlag configuration"),
 	other("ip route"),
 	other("ntp"),
-	row{form{Key: "qos rewrite dscp", Args: forms.Nothing, Kinds: changesMap}, func(s *state, _ args) { s.global.rewrite = true }},
-	row{form{Key: keyMapCOS + "<list:7>", Args: toClass, Kinds: changesMap}, func(s *state, a args) { s.global.cos[a.id] = int8(a.num(2)) }},
-	row{form{Key: keyMapDSCP + "<list:63>", Args: toClass, Kinds: changesMap}, func(s *state, a args) { s.global.dscp[a.id] = int8(a.num(2)) }},
+	row{form{Key: keyRewrite, Args: forms.Nothing, Kinds: changesMap}, func(s *state, _ args) { s.global.rewrite = true }},
+	row{form{Key: keyListCOS, Args: toClass, Kinds: changesMap}, func(s *state, a args) { s.global.cos[a.id] = int8(a.num(2)) }},
+	row{form{Key: keyListDSCP, Args: toClass, Kinds: changesMap}, func(s *state, a args) { s.global.dscp[a.id] = int8(a.num(2)) }},
 	row{Form: form{Key: keyMapTC + "<list:7> to cos", Args: "<0-7>", Unset: "no $line", Why: whyRewrite}},
-	row{form{Key: keyMapTC + "<list:7> to dscp", Args: "<0-63>", Unset: "no $line", Kinds: changesMap}, func(s *state, a args) { s.global.toDSCP[a.id] = int8(a.num(2)) }},
-	row{form{Key: keyMapTC + "<list:7> to tx-queue", Args: "<0-7>", Unset: "no $line", Kinds: changesMap}, setQueueMap},
-	row{form{Key: keyMapTC + "<list:7> to uc-tx-queue", Args: "<0-7>", Unset: "no $line", Kinds: changesMap}, setQueueMap},
+	row{form{Key: keyToDSCP, Args: "<0-63>", Unset: "no $line", Kinds: changesMap}, func(s *state, a args) { s.global.toDSCP[a.id] = int8(a.num(2)) }},
+	row{form{Key: keyToQueue, Args: "<0-7>", Unset: "no $line", Kinds: changesMap}, setQueueMap},
+	row{form{Key: keyToUCQueue, Args: "<0-7>", Unset: "no $line", Kinds: changesMap}, setQueueMap},
 	row{Form: form{Key: keyMapTC + "<list:7> to mc-tx-queue", Args: "<0-63>", Unset: "no $line", Why: whyMulticast}},
 	row{Form: form{Key: keyMapTC + "<list:7> to exp", Args: "<0-7>", Unset: "no $line", Why: whyRewrite}},
 	row{Form: form{Key: "qos map exp <list:7>", Args: "to traffic-class <0-7>", Why: "MPLS is not compared"}},
@@ -232,6 +238,9 @@ var portRows = slices.Concat(
 		row{Form: form{Key: "random-detect ecn delay threshold", Args: rate + "<word>", Why: whyDelay}},
 	),
 	in(both,
+		row{Form: form{Key: "service-policy type copp|control-plane|pbr|pdp|inspect", Other: true}},
+		row{Form: form{Key: "service-policy input|output", Other: true}},
+		other("traffic-policy"),
 		row{Form: form{Key: keyPolicy, Args: "<word>", Unset: "no $line", Why: whyPolicy, Open: true, Kinds: changesMap}},
 	),
 	in([]place{inInterface},

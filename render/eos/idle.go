@@ -6,49 +6,130 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/forms"
 )
 
-// idle returns the reason why a line changes nothing, and the check that it therefore fails.
-func (a *accountant) idle(s *section, queue string, h hit, concerned []*group) (fate render.Fate, why, check string) {
+// unused is a line without which the configuration means the same.
+type unused struct {
+	a    *accountant
+	s    *section
+	h    *held
+	port portState // of the first port that the line concerns
+}
+
+// without is the claim of a line that states what holds without it.
+var without = forms.Claim{Fate: render.Default}
+
+// idle returns the claim of a line that changes nothing: the reason, and the check that the line
+// therefore fails.
+func (a *accountant) idle(s *section, h *held, concerned []*group) forms.Claim {
+	u := unused{a: a, s: s, h: h}
+	claims := portClaims
 	switch {
-	case s.at == inProfile && len(concerned) == 0:
-		return render.Inert, a.unnamed(strings.TrimPrefix(s.name, sectionProfile)), ""
 	case s == a.r.global:
-		return a.idleGlobal(h)
+		claims = globalClaims
+	case s.at == inProfile && len(concerned) == 0:
+		return forms.Inert("%s", a.unnamed(strings.TrimPrefix(s.name, sectionProfile)))
 	case len(concerned) == 0:
-		return render.Inert, "no port uses it", ""
+		return forms.Inert("no port uses it")
+	case s != concerned[0].first && concerned[0].first.get(h.queue, h.spot.key) != nil:
+		return forms.Inert("a line of the interface overrides it")
+	default:
+		u.port = a.r.effective(concerned[0].first)
 	}
-	g := concerned[0]
-	p := a.r.effective(g.first)
+	if claim := claims[h.Key]; claim != nil {
+		return claim(&u)
+	}
+	return without
+}
+
+// portClaims holds the claim function of each form of an interface, a profile or a queue whose
+// lines may have no effect, by key.
+var portClaims = map[string]func(*unused) forms.Claim{
+	keyMTU:              (*unused).mtu,
+	keyL2MTU:            (*unused).l2mtu,
+	keyProfile:          (*unused).profile,
+	keyBandwidth:        (*unused).bandwidth,
+	keyPFC:              (*unused).pfc,
+	keyNoDrop + "<0-7>": (*unused).noDrop,
+	keyDog:              (*unused).watchdog,
+	keyDogTimer:         (*unused).watchdog,
+	keyDogAction:        (*unused).watchdogAction,
+}
+
+func (u *unused) mtu() forms.Claim {
 	switch {
-	case s != g.first && g.first.get(queue, h.keyText(0)) != nil:
-		return render.Inert, "a line of the interface overrides it", ""
-	case h.Key == keyMTU && p.lag != "" && isEthernet(s.port()):
-		return render.Inert, "a member has the MTU of " + p.lag, ""
-	case h.Key == keyMTU && !p.routed:
-		return render.Inert, "the port is switched, and has the MTU of l2 mtu", ""
-	case h.Key == keyL2MTU && p.routed:
-		return render.Inert, "the port is routed, and has the MTU of mtu", ""
-	case h.Key == keyProfile && a.r.profile(s.profileName()) != nil && len(a.r.profile(s.profileName()).held) == 0:
-		return render.Inert, "the profile is empty", ""
-	case h.Key == keyDogAction && a.globals.override:
-		return render.Inert, "the switch overrides the action of its ports", ""
-	case h.Key == keyBandwidth && !p.queues[queue[len(queue)-1]-'0'].weighted:
-		return render.Inert, "the queue is strict, for it has no line \"no priority\"", ""
-	case h.Key == keyPFC && p.noDrop == 0:
-		return render.Inert, "no priority is no-drop", "PFC-07"
-	case strings.HasPrefix(h.Key, keyNoDrop) && strings.HasSuffix(h.Text, " no-drop") && !p.pfc:
-		return render.Inert, "the port has no line \"priority-flow-control on\"", "PFC-07"
-	case strings.HasPrefix(h.Key, keyPFC) && a.globals.allOff:
-		return render.Inert, "priority-flow-control all off turns PFC off", ""
-	case strings.HasPrefix(h.Key, keyDog) && (!p.pfc || p.noDrop == 0):
-		return render.Inert, "the port pauses no priority", ""
-	case strings.HasPrefix(h.Key, keyDog) && p.unwatched:
-		return render.Inert, "the watchdog is off on the port", ""
-	case strings.HasPrefix(h.Key, keyDog) && a.globals.timeout == 0 && !p.timed:
-		return render.Inert, "the watchdog of the switch has no timeout, and is off", "WD-01"
+	case u.port.lag != "" && isEthernet(u.s.port()):
+		return forms.Inert("a member has the MTU of %s", u.port.lag)
+	case !u.port.routed:
+		return forms.Inert("the port is switched, and has the MTU of l2 mtu")
 	}
-	return render.Default, "", ""
+	return without
+}
+
+func (u *unused) l2mtu() forms.Claim {
+	if u.port.routed {
+		return forms.Inert("the port is routed, and has the MTU of mtu")
+	}
+	return without
+}
+
+func (u *unused) profile() forms.Claim {
+	if p := u.a.r.profile(u.s.profileName()); p != nil && len(p.held) == 0 {
+		return forms.Inert("the profile is empty")
+	}
+	return without
+}
+
+func (u *unused) bandwidth() forms.Claim {
+	if !u.port.queues[u.h.queue[len(u.h.queue)-1]-'0'].weighted {
+		return forms.Inert("the queue is strict, for it has no line \"no priority\"")
+	}
+	return without
+}
+
+func (u *unused) pfc() forms.Claim {
+	if u.port.noDrop == 0 {
+		return forms.Inert("no priority is no-drop").Failing("PFC-07")
+	}
+	return u.allOff()
+}
+
+func (u *unused) noDrop() forms.Claim {
+	if strings.HasSuffix(u.h.Text, " no-drop") && !u.port.pfc {
+		return forms.Inert("the port has no line \"priority-flow-control on\"").Failing("PFC-07")
+	}
+	return u.allOff()
+}
+
+// allOff returns the claim of a line about PFC that only another line can make useless.
+func (u *unused) allOff() forms.Claim {
+	if u.a.globals.allOff {
+		return forms.Inert("priority-flow-control all off turns PFC off")
+	}
+	return without
+}
+
+func (u *unused) watchdogAction() forms.Claim {
+	if u.a.globals.override {
+		return forms.Inert("the switch overrides the action of its ports")
+	}
+	return u.watchdog()
+}
+
+func (u *unused) watchdog() forms.Claim {
+	p := &u.port
+	switch {
+	case u.a.globals.allOff:
+		return u.allOff()
+	case !p.pfc || p.noDrop == 0:
+		return forms.Inert("the port pauses no priority")
+	case p.unwatched:
+		return forms.Inert("the watchdog is off on the port")
+	case u.a.globals.timeout == 0 && !p.timed:
+		return forms.Inert("the watchdog of the switch has no timeout, and is off").Failing("WD-01")
+	}
+	return without
 }
 
 // unnamed says that no interface uses a profile, or only one that is not an Ethernet port.
@@ -61,45 +142,82 @@ func (a *accountant) unnamed(profile string) string {
 	return "no interface names the profile"
 }
 
-func (a *accountant) idleGlobal(h hit) (fate render.Fate, why, check string) {
-	paused := false
-	for _, p := range a.whole.Ports {
-		paused = paused || p.PFC.V != 0
-	}
-	g := &a.globals
-	switch {
-	case strings.Contains(h.Text, " to dscp ") && !g.rewrite:
-		if to := (args{w: h.Values}).num(2); !slices.Contains(h.Entries(), int(g.dscp[to])) {
-			return render.Inert, "it rewrites what leaves, with \"qos rewrite dscp\" only; it classifies nothing, and DSCP " + itoa(to) + " stays in traffic class " + itoa(int(g.dscp[to])), "CLS-17"
-		}
-		return render.Inert, "it rewrites what leaves, and there is no line \"qos rewrite dscp\"", ""
-	case h.Key == "qos rewrite dscp":
-		return render.Inert, "no traffic class is mapped to a DSCP", ""
-	case strings.HasPrefix(h.Key, keyMapDSCP) && h.changes():
-		return render.Inert, "no port trusts DSCP", ""
-	case strings.HasPrefix(h.Key, keyMapCOS) && h.changes():
-		return render.Inert, "no port trusts CoS", ""
-	case strings.HasPrefix(h.Key, keyMapTC) && h.changes():
-		return render.Inert, "no code point reaches the traffic class", ""
-	case h.Key == keyAllOff:
-		return render.Inert, "no port has PFC", ""
-	case strings.HasPrefix(h.Key, keyDog) && !paused:
-		return render.Inert, "no port pauses a priority", ""
-	case strings.HasPrefix(h.Key, keyDog) && !a.guarded():
-		return render.Inert, "the watchdog has no timeout, and is off", "WD-01"
-	case h.Key == keyAction && h.Text != keyAction+" errdisable" && !g.override:
-		return render.Inert, "every port has an action of its own", ""
-	case h.Key == keyAction && g.override, h.Key == keyOverride && g.action == qos.ActionDrop:
-		return render.Inert, "the action is drop without it", ""
-	}
-	return render.Default, "", ""
+// globalClaims holds the claim function of each form of the top level whose lines may have no
+// effect, by key.
+var globalClaims = map[string]func(*unused) forms.Claim{
+	keyRewrite:   func(*unused) forms.Claim { return forms.Inert("no traffic class is mapped to a DSCP") },
+	keyListDSCP:  func(u *unused) forms.Claim { return u.moves("no port trusts DSCP") },
+	keyListCOS:   func(u *unused) forms.Claim { return u.moves("no port trusts CoS") },
+	keyToDSCP:    (*unused).toDSCP,
+	keyToQueue:   (*unused).toQueue,
+	keyToUCQueue: (*unused).toQueue,
+	keyAllOff:    func(*unused) forms.Claim { return forms.Inert("no port has PFC") },
+	keyTimeout:   (*unused).globalWatchdog,
+	keyRecovery:  (*unused).globalWatchdog,
+	keyPoll:      (*unused).globalWatchdog,
+	keyAction:    (*unused).action,
+	keyOverride:  (*unused).override,
 }
 
-// changes reports whether a map line differs from the default map.
-func (h hit) changes() bool {
+// moves returns the claim of a map line that maps nothing that a port receives.
+func (u *unused) moves(why string) forms.Claim {
 	s, usual := state{global: defaultGlobals()}, defaultGlobals()
-	for _, id := range h.Entries() {
-		h.set(&s, args{w: h.Values, id: id})
+	for _, id := range u.h.Entries() {
+		u.h.set(&s, args{w: u.h.Values, id: id})
 	}
-	return s.global != usual
+	if s.global != usual {
+		return forms.Inert("%s", why)
+	}
+	return without
 }
+
+func (u *unused) toQueue() forms.Claim { return u.moves("no code point reaches the traffic class") }
+
+func (u *unused) toDSCP() forms.Claim {
+	g := &u.a.globals
+	to := (args{w: u.h.Values}).num(2)
+	switch {
+	case g.rewrite:
+		return u.toQueue()
+	case !slices.Contains(u.h.Entries(), int(g.dscp[to])):
+		return forms.Inert("it rewrites what leaves, with \"qos rewrite dscp\" only; it classifies nothing, and DSCP %d stays in traffic class %d", to, g.dscp[to]).Failing("CLS-17")
+	}
+	return forms.Inert("it rewrites what leaves, and there is no line \"qos rewrite dscp\"")
+}
+
+func (u *unused) globalWatchdog() forms.Claim {
+	paused := false
+	for _, p := range u.a.whole.Ports {
+		paused = paused || p.PFC.V != 0
+	}
+	switch {
+	case !paused:
+		return forms.Inert("no port pauses a priority")
+	case !u.a.guarded():
+		return forms.Inert("the watchdog has no timeout, and is off").Failing("WD-01")
+	}
+	return without
+}
+
+func (u *unused) action() forms.Claim {
+	c := u.globalWatchdog()
+	switch {
+	case c.Fate == render.Inert:
+		return c
+	case u.a.globals.override:
+		return alreadyDrops
+	case u.h.Text != keyAction+" errdisable":
+		return forms.Inert("every port has an action of its own")
+	}
+	return without
+}
+
+func (u *unused) override() forms.Claim {
+	c := u.globalWatchdog()
+	if c.Fate != render.Inert && u.a.globals.action == qos.ActionDrop {
+		return alreadyDrops
+	}
+	return c
+}
+
+var alreadyDrops = forms.Inert("the action is drop without it")

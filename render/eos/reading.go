@@ -37,6 +37,12 @@ type section struct {
 	foreign bool
 }
 
+// overridden is a line in whose place a later line is in force.
+type overridden struct {
+	held
+	in *section
+}
+
 // reading indexes a configuration by sections.
 type reading struct {
 	global   *section
@@ -53,6 +59,10 @@ type reading struct {
 	ports portDefaults
 	// state is scratch space for the interface being evaluated.
 	state state
+	// why holds the reason why each line in unknown is not understood, and overridden the lines in
+	// whose place a later line of the same section is in force.
+	why        map[*Line]string
+	overridden []overridden
 	// blocks holds the lines of policies and class maps, policies the ones read so far.
 	blocks   map[string][]*Line
 	policies map[string]*policy
@@ -73,7 +83,7 @@ func read(c *Config) *reading {
 	r := &reading{
 		global:   &section{at: inGlobal, index: map[spot]int{}},
 		defaults: &section{name: sectionDefaults, at: inDefaults, index: map[spot]int{}},
-		sections: map[string]*section{}, fragment: !c.Complete(),
+		sections: map[string]*section{}, fragment: !c.Complete(), why: map[*Line]string{},
 		blocks: policyBlocks(c), policies: map[string]*policy{},
 	}
 	var top []*Line
@@ -263,10 +273,14 @@ func (r *reading) reportDoubtfulUnsets(s *section) {
 
 func (r *reading) report(s *section, l *Line, why string) {
 	r.unknown = append(r.unknown, Unknown{Line: l.No, Section: s.name, Text: l.Text, Why: why, Open: slices.Contains(leavesOpen, why)})
+	r.why[l] = why
 }
 
 func (r *reading) hold(s *section, h held) {
 	if i, ok := s.index[h.spot]; ok {
+		if s.held[i].line != h.line {
+			r.overridden = append(r.overridden, overridden{s.held[i], s})
+		}
 		s.held[i] = h
 		return
 	}
