@@ -45,8 +45,12 @@ type Form struct {
 	Why string
 	// Open is set if the handling of traffic may depend on a line that the model cannot represent.
 	Open bool
-	// Kinds lists the attributes that the line may change.
+	// Kinds lists the attributes that the line may change, and Attrs those of a port that it sets if
+	// it has any effect.
 	Kinds []qos.Kind
+	Attrs []qos.Attr
+	// Written is set if the tool writes such lines.
+	Written bool
 
 	compiled
 }

@@ -271,7 +271,7 @@ func (a *accountant) claimInterface(l *Line, h head) {
 func (a *accountant) usualOf(l *Line, f forms.Found) forms.Claim {
 	switch {
 	case slices.ContainsFunc(a.by[l], a.overridesInherited(f.Key)):
-		return forms.Sets(a.by[l], portAttrs[f.Key]...)
+		return forms.Sets(a.by[l], f.Attrs...)
 	case f.Key == keyPFC:
 		return forms.Default("it is so without the line; whether PFC is on then depends on the DCBX peer")
 	}
@@ -292,9 +292,9 @@ func (a *accountant) portLine(l *Line, f forms.Found, h head) forms.Claim {
 	case len(ports) == 0:
 		return forms.Inert("another line overrides it")
 	case claim == nil:
-		return forms.Sets(ports, portAttrs[f.Key]...)
+		return forms.Sets(ports, f.Attrs...)
 	}
-	return claim(a, f.Rest(), ports)
+	return claim(a, f, ports)
 }
 
 // overridesInherited returns a function that reports whether a line with a default value, on a port,
@@ -314,12 +314,6 @@ func (a *accountant) overridesInherited(key string) func(port string) bool {
 	}
 }
 
-// portAttrs lists the attributes that lines of an interface set, by key.
-var portAttrs = map[string][]qos.Attr{
-	keyMTU: {qos.KindMTU.Attr()}, keyPFC: {qos.KindPFC.Attr()}, keyWatchdog: {qos.KindWatchdog.Attr()},
-	keyReceive: {qos.KindLinkPause.Attr()}, keySend: {qos.KindLinkPause.Attr()}, keyInput: classification, keyOutput: scheduling,
-}
-
 // inherits returns the claim of a line that inherits a port-profile.
 func (a *accountant) inherits(h head, name string) forms.Claim {
 	p := a.v.profiles[name]
@@ -332,7 +326,7 @@ func (a *accountant) inherits(h head, name string) forms.Claim {
 	var attrs []qos.Attr
 	for _, s := range p.Sub {
 		if f, ok := grammar.Lookup(inInterface, s); ok {
-			attrs = append(attrs, portAttrs[f.Sets()]...)
+			attrs = append(attrs, f.Attrs...)
 		}
 	}
 	if len(attrs) == 0 {
@@ -352,23 +346,23 @@ func (a *accountant) inherits(h head, name string) forms.Claim {
 
 // portClaims holds the claim functions of forms of an interface, by key. The line is in force on
 // the ports. A form without one sets its attributes there.
-var portClaims = map[string]func(a *accountant, rest string, ports []string) forms.Claim{
-	keyMTU: func(a *accountant, rest string, ports []string) forms.Claim {
-		if a.some(ports, func(p *qos.Port) bool { return fmt.Sprint(p.MTU.V) == rest }) {
-			return forms.Sets(ports, portAttrs[keyMTU]...)
+var portClaims = map[string]func(a *accountant, f forms.Found, ports []string) forms.Claim{
+	keyMTU: func(a *accountant, f forms.Found, ports []string) forms.Claim {
+		if a.some(ports, func(p *qos.Port) bool { return fmt.Sprint(p.MTU.V) == f.Rest() }) {
+			return forms.Sets(ports, f.Attrs...)
 		}
 		return forms.Left("a network-qos class limits the port to %d bytes", a.dev.Ports[ports[0]].MTU.V).Failing("MTU-05")
 	},
-	keyPFC: func(a *accountant, rest string, ports []string) forms.Claim {
-		if firstWord(rest) != "on" || a.some(ports, pausing) {
-			return forms.Sets(ports, portAttrs[keyPFC]...)
+	keyPFC: func(a *accountant, f forms.Found, ports []string) forms.Claim {
+		if firstWord(f.Rest()) != "on" || a.some(ports, pausing) {
+			return forms.Sets(ports, f.Attrs...)
 		}
 		return a.unpaused()
 	},
-	keyWatchdog: func(a *accountant, _ string, ports []string) forms.Claim {
+	keyWatchdog: func(a *accountant, f forms.Found, ports []string) forms.Claim {
 		switch {
 		case a.some(ports, func(p *qos.Port) bool { return p.Watchdog.V.Enabled }):
-			return forms.Sets(ports, portAttrs[keyWatchdog]...)
+			return forms.Sets(ports, f.Attrs...)
 		case !a.timers.on:
 			return forms.Inert("the watchdog of the switch is off: there is no line %q at the top level", keyWatchdog+" on").Failing("WD-03")
 		}
@@ -376,13 +370,13 @@ var portClaims = map[string]func(a *accountant, rest string, ports []string) for
 	},
 	keyReceive: (*accountant).linkPause,
 	keySend:    (*accountant).linkPause,
-	keyOutput: func(a *accountant, rest string, ports []string) forms.Claim {
-		if name := firstWord(rest); a.v.policies[typeQueuing][name] == nil && builtIn(name) {
+	keyOutput: func(a *accountant, f forms.Found, ports []string) forms.Claim {
+		if name := firstWord(f.Rest()); a.v.policies[typeQueuing][name] == nil && builtIn(name) {
 			return ownPolicy
 		}
-		return forms.Sets(ports, scheduling...)
+		return forms.Sets(ports, f.Attrs...)
 	},
-	keyQueuingInput: func(*accountant, string, []string) forms.Claim { return buffered },
+	keyQueuingInput: func(*accountant, forms.Found, []string) forms.Claim { return buffered },
 }
 
 // some reports whether f holds for any of the ports.
@@ -393,8 +387,8 @@ func (a *accountant) some(ports []string, f func(*qos.Port) bool) bool {
 func pausing(p *qos.Port) bool { return p.PFC.V != 0 }
 
 // linkPause returns the claim of a line that turns link pause on.
-func (a *accountant) linkPause(_ string, ports []string) forms.Claim {
-	c := forms.Sets(ports, qos.KindLinkPause.Attr())
+func (a *accountant) linkPause(f forms.Found, ports []string) forms.Claim {
+	c := forms.Sets(ports, f.Attrs...)
 	if a.some(ports, pausing) {
 		return c.Failing("PFC-05")
 	}

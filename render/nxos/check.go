@@ -1,7 +1,6 @@
 package nxos
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/render/lines"
@@ -24,7 +23,7 @@ func known(s lines.Setting) (port string, ok bool) {
 	switch h.at {
 	case inInterface:
 		whole := s.Key == "" && s.Line == ""
-		return h.name, isPort(h.name) && s.Block == "" && (whole || slices.Contains(written, s.Key)) && setsItsKey(s, h.at)
+		return h.name, isPort(h.name) && s.Block == "" && (whole || writes(inInterface, s.Key)) && setsItsKey(s, h.at)
 	case inSystem:
 		return "", s.Block == "" && (s.Key == "" || s.Key == keyNetwork) && setsItsKey(s, h.at)
 	}
@@ -54,12 +53,9 @@ func edited(s lines.Setting, h head) bool {
 	case h.at != inPolicy || !ok || typ != h.typ:
 		return false
 	}
-	keys := map[string][]string{typeQoS: {"", keyGroup}, typeQueuing: {"", keyBandwidth, keyPriority, keyShape, keyWRED, "afd"}}
-	return slices.Contains(keys[typ], s.Key) && setsItsKey(s, classPlace(typ))
+	at := classPlace(typ)
+	return (at == inClassQoS || at == inClassQueuing) && (s.Key == "" || writes(at, s.Key)) && setsItsKey(s, at)
 }
-
-// written lists the interface keys that this package writes.
-var written = []string{keyMTU, keyPFC, keyWatchdog, keyInput, keyOutput, keyShutdown, keyReceive, keySend}
 
 // setsItsKey reports whether the line of a setting sets its key at that place. A removal has no
 // line: its command is derived from the line on the switch, so the key alone must be valid.

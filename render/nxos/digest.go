@@ -56,9 +56,6 @@ type digester struct {
 	named map[string]bool // blocks already in out
 }
 
-// portKeys lists the interface keys that this package reads.
-var portKeys = []string{keyMTU, keyPFC, keyWatchdog, keyInput, keyOutput, keyShutdown, keyReceive, keySend, keyChannel}
-
 func (g *digester) port(name string) {
 	own := g.v.ports[name]
 	if own == nil {
@@ -68,7 +65,8 @@ func (g *digester) port(name string) {
 	g.out = append(g.out, own.Text)
 	var text []string
 	for _, l := range own.Sub {
-		if slices.Contains(portKeys, keyOf(inInterface, l.Text)) && !isDefault(inInterface, l.Text) || l.Text == "no switchport" {
+		f, ok := grammar.Lookup(inInterface, l)
+		if ok && (f.Written || f.Key == keyChannel) && !isDefault(inInterface, l.Text) || l.Text == "no switchport" {
 			text = append(text, l.Text)
 		}
 	}

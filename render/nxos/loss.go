@@ -62,12 +62,6 @@ func modelled(at place, text string) bool {
 	if strings.HasPrefix(text, "no ") || isDefault(at, text) {
 		return true
 	}
-	switch keyOf(at, text) {
-	case keyGroup, keyMTU, keyBandwidth, keyPriority, keyShape, keyWRED, "afd":
-		return true
-	}
-	_, dscp := cutWords(text, keyDSCP)
-	_, cos := cutWords(text, keyCoS)
-	_, pause := cutWords(text, keyPause)
-	return dscp || cos || pause
+	f, ok := formOf(at, text)
+	return ok && f.Written
 }
