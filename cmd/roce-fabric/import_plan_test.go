@@ -54,7 +54,7 @@ func savedTexts(t testing.TB) (out []savedText) {
 	for _, f := range archive("../../render/cumulus/testdata/published.txtar").Files {
 		out = append(out, savedText{"cumulus/" + f.Name, "cumulus", f.Data})
 	}
-	for _, f := range archive("testdata/script/import_plan.txtar").Files {
+	for _, f := range archive("testdata/virtual/import_plan.txtar").Files {
 		switch filepath.Ext(f.Name) {
 		case ".json":
 			out = append(out, savedText{"sonic/" + f.Name, "sonic", f.Data})

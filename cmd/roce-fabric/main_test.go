@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/netx"
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/report"
 )
@@ -43,8 +44,14 @@ func TestVersionFlag(t *testing.T) {
 // runHere runs a command line in this process.
 func runHere(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
+	return runOver(t, nil, args...)
+}
+
+// runOver is runHere with another network.
+func runOver(t *testing.T, dial netx.Dialer, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
 	var out, errOut lockedBuffer
-	a := &app{Console: report.Console{In: strings.NewReader(""), Out: &out, Err: &errOut, Getenv: func(string) string { return "" }}}
+	a := &app{Console: report.Console{In: strings.NewReader(""), Out: &out, Err: &errOut, Getenv: func(string) string { return "" }}, dial: dial}
 	status = a.run(context.Background(), args)
 	return status, out.String(), errOut.String()
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/netx"
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/nic/dcb"
 	"github.com/roce-fabric/roce-fabric/nic/local"
@@ -27,6 +28,7 @@ type proof struct {
 	*lab.Lab
 	t    *testing.T
 	file string
+	dial netx.Dialer // network of the lab; nil for the machine's
 }
 
 func newProof(t *testing.T, example string) *proof {
@@ -70,7 +72,7 @@ func (p *proof) state() string { return filepath.Join(p.dir(), "state") }
 
 func (p *proof) run(args ...string) (status int, stdout, stderr string) {
 	p.t.Helper()
-	return runHere(p.t, append(args, "-f", p.file, "--lab", lab.Path(p.dir()))...)
+	return runOver(p.t, p.dial, append(args, "-f", p.file, "--lab", lab.Path(p.dir()))...)
 }
 
 func (p *proof) must(args ...string) string {

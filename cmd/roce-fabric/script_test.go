@@ -31,6 +31,7 @@ import (
 
 func TestMain(m *testing.M) {
 	sharedtest.CollectLess()
+	sharedtest.TempInMemory(1 << 30)
 	sharedtest.Default(sharedtest.Parallel, "8")
 	testscript.Main(m, map[string]func(){
 		"roce-fabric":         func() { os.Exit(realMain()) },
@@ -43,8 +44,13 @@ var labs sync.Map
 
 func TestScript(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+	testscript.Run(t, scriptsIn("testdata/script"))
+}
+
+// scriptsIn returns the parameters for the scripts in a folder.
+func scriptsIn(dir string) testscript.Params {
+	return testscript.Params{
+		Dir: dir,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "state"))
@@ -70,13 +76,17 @@ func TestScript(t *testing.T) {
 			"labpfc": labPFC, "labmtu": labMTU, "labremove": labRemove, "labreboot": labReboot, "labresets": labResets, "labcount": labCount, "labpoll": labPoll, "labunplug": labUnplug, "meanwhile": meanwhile,
 			"trap": trap, "attacked": attacked, "untrapped": untrapped, "cirun": ciRun, "cioutput": ciOutput, "windows": windows,
 		},
-	})
+	}
 }
 
 // exitCode N COMMAND runs a command that must end with exit status N.
 func exitCode(ts *testscript.TestScript, neg bool, a []string) {
 	if neg || len(a) < 2 {
 		ts.Fatalf("usage: exitcode N command...")
+	}
+	if virtual(ts) != nil {
+		exitCodeHere(ts, a)
+		return
 	}
 	err := ts.Exec(a[1], a[2:]...)
 	got := 0
@@ -153,6 +163,10 @@ type disturbance struct {
 func signalled(ts *testscript.TestScript, neg bool, a []string, d disturbance) {
 	if neg || len(a) < 3 {
 		ts.Fatalf("usage: N out:REGEXP|err:REGEXP|set:DEVICE|fifo:PATH command...")
+	}
+	if virtual(ts) != nil {
+		disturbedHere(ts, a, d)
+		return
 	}
 	var out, errOut output
 	cmd := exec.Command(a[2], a[3:]...)
@@ -404,6 +418,9 @@ type scriptLab struct {
 // LAB_CA and LAB_HOSTS its credentials, and ROCE_FABRIC_LAB the lab file.
 func labUp(ts *testscript.TestScript, _ bool, a []string) {
 	var o lab.Options
+	if n := virtual(ts); n != nil {
+		o.Listen = n.Listen
+	}
 	var f *intent.Fabric
 	var err error
 	if strings.Contains(a[0], "=") {
