@@ -218,7 +218,7 @@ func (d *Driver) judge(ctx context.Context, w *work, f fate, cause error) (nothi
 		return true, fmt.Errorf("%w: the switch says %s, but nothing changed: %q has no effect", drivers.ErrRejected, last.State, left[0])
 	}
 	left := w.Edit.Within(cfg)
-	return false, fmt.Errorf("%w: the switch holds neither the old nor the new: %s of %d left to set: %w", drivers.ErrPartial, words.Count(len(left), "setting"), len(w.Edit), cause)
+	return false, fmt.Errorf("%w: the switch has neither its old settings nor all new ones: %s of %d left to set: %w", drivers.ErrPartial, words.Count(len(left), "setting"), len(w.Edit), cause)
 }
 
 // Settle waits until the switch has finished all revisions. It does not wait for a revision that

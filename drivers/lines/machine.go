@@ -260,7 +260,7 @@ func (m *Machine) verdict(w *Work, now *native.Config, f Fate, cause error) (not
 	case f == Rejected && changed:
 		return true, fmt.Errorf("%w: none of it is in force, and someone else has changed the same settings in the meantime: %w", drivers.ErrRejected, cause)
 	case changed:
-		return false, fmt.Errorf("%w: the switch holds neither the old nor the new: %s of %d left to set: %w", drivers.ErrPartial, words.Count(len(left), "line"), len(w.Lines), cmp.Or(cause, ErrOthers))
+		return false, fmt.Errorf("%w: the switch has neither its old settings nor all new ones: %s of %d left to set: %w", drivers.ErrPartial, words.Count(len(left), "line"), len(w.Lines), cmp.Or(cause, ErrOthers))
 	case f == Unanswered:
 		return false, fmt.Errorf("%w: nothing was written: %w", drivers.ErrUnreachable, cause)
 	case f == Answered:

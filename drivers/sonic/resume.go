@@ -77,7 +77,7 @@ func (d *driver) settleLoads(ctx context.Context, limit time.Duration) error {
 		return err == nil && out.Status != 0, err
 	})
 	if err == nil && !done {
-		err = errors.New("a load of an earlier run still runs")
+		err = errors.New("a configuration load that an earlier run started is still running")
 	}
 	if err != nil {
 		return fmt.Errorf("the switch did not settle, and may still be working on what it was sent: %w", err)

@@ -492,7 +492,7 @@ func (s *search) source(e end) Source {
 		src.Certain, src.Why = false, fmt.Sprintf("neither the time that %s paused nor its bytes are counted", w.To)
 		src.Candidates = []intent.Endpoint{w.To, w.From}
 	case !w.Used.Set && size >= stuck:
-		src.Certain, src.Why = false, fmt.Sprintf("what %s received is not counted, and hardly anything would be a storm", w.To)
+		src.Certain, src.Why = false, fmt.Sprintf("what %s received is not counted; if it received hardly anything, this is a pause storm", w.To)
 		src.Candidates = []intent.Endpoint{w.To}
 	case !exact && w.Used.V+size >= full:
 		src.Certain, src.Why = false, fmt.Sprintf("how long %s paused is not counted, and its link may be full", w.To)
