@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
-	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
 // AuditRecord is one line of the audit log, in JSON: who did what to which device, when, and
@@ -52,16 +51,6 @@ type audit struct {
 	open map[string]AuditRecord // the current request of each device
 	// accepted holds the devices for which the log has an "identity".
 	accepted map[string]bool
-}
-
-// beginAudit starts the audit log of a run, if the run has one, with a "begin" record.
-func (r *Run) beginAudit(me store.Owner, first AuditRecord) error {
-	if r.Audit == nil {
-		return nil
-	}
-	r.audit = &audit{run: r.id, by: me.User + "@" + me.Host, w: r.Audit, open: map[string]AuditRecord{}, accepted: map[string]bool{}}
-	first.Event, first.Fabric, first.Intent = "begin", r.Fabric.Name, r.Fabric.Intent
-	return r.audit.write(first)
 }
 
 func (a *audit) write(rec AuditRecord) error {

@@ -8,16 +8,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 )
 
-// pending is a device whose changes were written and read back, but not confirmed.
-type pending struct {
-	Task
-	drv   drivers.Driver
-	token *drivers.Token
-	unfit string
-	facts drivers.Facts
-	blind bool // the device did not show what was in force before the change either
-}
-
 // revert undoes what was written to a device. It continues when the run is interrupted,
 // because Ctrl-C must leave the device in one of two known states. If the lock is lost, it
 // writes nothing more; the next run then sees that this run was cut off at the device.
@@ -258,4 +248,23 @@ func keep(ctx context.Context, k drivers.Keeper) (State, int, error) {
 		return Applied, 0, nil
 	}
 	return Unchanged, 0, nil
+}
+
+// identify returns the unit to record for a device that was read. It returns an error if the
+// device is not the one that the intent means, unless the operator accepts the device, which
+// it then writes to the audit log.
+func (r *Run) identify(ctx context.Context, drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot, dev Device) (drivers.Unit, error) {
+	h, err := r.journal.pastRuns()
+	if err != nil {
+		return drivers.Unit{}, err
+	}
+	e := h.evidence(dev.Name, drv, f, snap)
+	what := dev.mistaken(ctx, drv, e)
+	if what == "" {
+		return e.Unit.With(e.Recorded), nil
+	}
+	if !dev.Accepted {
+		return e.Recorded, RefuseMistaken(dev.Name, what)
+	}
+	return e.Unit, r.audit.accept(dev.Name, what, e.Unit)
 }

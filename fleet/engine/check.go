@@ -1,20 +1,13 @@
 package engine
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
-	"slices"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
-	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
 // checkTimeout is the timeout for checking one device before the first write. A device that
@@ -63,28 +56,6 @@ func (r *Run) checkDeviceOn(ctx context.Context, t Task, saved bool, out *Checke
 	return Skipped, nil
 }
 
-func TooMuch(device string, is, most qos.Impact) *Error {
-	return ErrorOf(device, OpJudge, KindImpact, fmt.Errorf("the plan disturbs more than allowed: %s, allowed is %s", is, most))
-}
-
-// replan plans a device again, from the state that the plan was made for, and returns the
-// steps. They must match the digest of the task. The blocked changes and the impact are
-// computed anew too, because the plan may come from a file that someone edited.
-func (r *Run) replan(drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot, t Task) (*drivers.Steps, State, error) {
-	fresh, err := drv.Plan(f, snap, t.Want, t.Plan.Policy)
-	switch {
-	case err != nil:
-		return nil, Failed, NewError("", OpPlan, fmt.Errorf("plan again: %w", err))
-	case len(fresh.Blocked()) > 0:
-		return nil, Blocked, ErrorOf("", OpJudge, KindBlocked, errors.New(CannotBeMade))
-	case fresh.Impact() > r.Allow:
-		return nil, Refused, TooMuch("", fresh.Impact(), r.Allow)
-	case StepsDigest(fresh.Items) != t.Steps:
-		return nil, Refused, ErrorOf("", OpJudge, KindPlan, errors.New("the plan's steps do not lead to the intent"))
-	}
-	return fresh, "", nil
-}
-
 // replanSaved plans a device of a saved plan again, from the state that was just read; the waves
 // are then computed from the new plan. It returns an error unless the saved plan says the
 // same as the new one. plain is the plan without the interim run of the saved plan; nil if
@@ -112,36 +83,4 @@ func (r *Run) replanSaved(ctx context.Context, drv drivers.Driver, f drivers.Fac
 		return nil, nil, fault
 	}
 	return made, plain, nil
-}
-
-// StepsDigest returns a digest of what the steps send to a device. It does not depend on how
-// the JSON is formatted.
-func StepsDigest(steps []drivers.Step) string {
-	h := sha256.New()
-	enc := json.NewEncoder(h)
-	for _, s := range steps {
-		// The last element keeps the digest of invalid JSON different from that of any step.
-		var native any
-		d := json.NewDecoder(bytes.NewReader(s.Native))
-		d.UseNumber()
-		err := d.Decode(&native)
-		_ = enc.Encode([]any{s.Via, slices.Concat(s.Down), slices.Concat(s.Up), native, err != nil})
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-const CannotBeMade = "the plan has changes that cannot be made"
-
-// EqualJSON reports whether two values encode to equivalent JSON.
-func EqualJSON(a, b any) bool {
-	var said [2]any
-	for i, v := range []any{a, b} {
-		text, err := json.Marshal(v)
-		dec := json.NewDecoder(bytes.NewReader(text))
-		dec.UseNumber()
-		if err != nil || dec.Decode(&said[i]) != nil {
-			return false
-		}
-	}
-	return reflect.DeepEqual(said[0], said[1])
 }

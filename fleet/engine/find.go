@@ -8,11 +8,36 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
 // A run continues an earlier run that was cut off or stopped if it finishes the work of that
 // run. Both are then rolled back together. If the earlier run was cut off in the middle of a
 // device, the undo record of the later run leads to the state before the earlier run.
+
+// Undo is a run that can be rolled back, with the devices on which its writes, or those of
+// the runs that it continued, still stand, in the order in which they were changed.
+type Undo struct {
+	*Past
+	Devices []PastDevice
+
+	waves []rollout.Wave // waves of all these runs
+	of    map[string]Device
+	costs map[string]cost
+
+	// Fields for [find]: next is the next older of these runs, by the run that continues it,
+	// and half holds the devices at which a rollback was cut off.
+	next string
+	by   *Past
+	half map[string]bool
+}
+
+// cost is what the rollback of a device disturbs: least is the impact of its undo records
+// alone, impact the total impact, down the number of ports that go down.
+type cost struct {
+	least, impact qos.Impact
+	down          int
+}
 
 // runs returns the runs that wrote to the device and are rolled back together, newest first.
 func (d PastDevice) runs() []PastDevice { return slices.Insert(slices.Clone(d.before), 0, d) }

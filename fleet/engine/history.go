@@ -380,3 +380,13 @@ func (p *Past) device(name string) (PastDevice, bool) {
 	}
 	return PastDevice{}, false
 }
+
+// AtWork returns the ID of the run that holds the lock of a store, and as busy an error that
+// wraps store.ErrHeld and names the holder; "" and nil if the lock is free.
+func AtWork(s store.Store) (id string, busy, err error) {
+	o, err := s.Holder(context.Background())
+	if o == nil || err != nil {
+		return "", nil, err
+	}
+	return o.Run, NewError("", OpJudge, &store.HeldError{Owner: *o}), nil
+}

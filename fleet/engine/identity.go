@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -47,25 +46,6 @@ func RefuseMistaken(device, what string) *Error {
 func isMistaken(err error) bool {
 	e := (*Error)(nil)
 	return errors.As(err, &e) && e.Kind == KindMistaken
-}
-
-// identify returns the unit to record for a device that was read. It returns an error if the
-// device is not the one that the intent means, unless the operator accepts the device, which
-// it then writes to the audit log.
-func (r *Run) identify(ctx context.Context, drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot, dev Device) (drivers.Unit, error) {
-	h, err := r.journal.pastRuns()
-	if err != nil {
-		return drivers.Unit{}, err
-	}
-	e := h.evidence(dev.Name, drv, f, snap)
-	what := dev.mistaken(ctx, drv, e)
-	if what == "" {
-		return e.Unit.With(e.Recorded), nil
-	}
-	if !dev.Accepted {
-		return e.Recorded, RefuseMistaken(dev.Name, what)
-	}
-	return e.Unit, r.audit.accept(dev.Name, what, e.Unit)
 }
 
 // checkUnit returns an error if the device that answers is not the one that the run worked on.

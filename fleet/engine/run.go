@@ -158,14 +158,6 @@ func newID() (string, error) {
 	return fmt.Sprintf("%s%03d-%s", now.Format("20060102-150405"), now.Nanosecond()/1e6, hex.EncodeToString(b[:])), nil
 }
 
-// Apply works through the waves of a plan. judged returns what was decided about a device, and
-// find what is to be done on it.
-func (r *Run) Apply(ctx context.Context, waves []rollout.Wave, judged func(device string) Outcome, find func(device string) (Task, error)) ([]Outcome, error) {
-	return r.runWaves(ctx, waves, func(ctx context.Context, device string, out *Outcome) (*pending, error) {
-		return r.applyJudged(ctx, out, judged(device), func() (Task, error) { return find(device) })
-	})
-}
-
 // End ends a run and returns its result. err is the error, if any, that ended it early.
 func (r *Run) End(outs []Outcome, err error) (*Result, error) {
 	if errors.Is(err, errStopped) {
@@ -181,4 +173,24 @@ func (r *Run) End(outs []Outcome, err error) (*Result, error) {
 // Refusal returns the error for a run that is refused as a whole.
 func Refusal(kind Kind, why []string) *Error {
 	return ErrorOf("", OpJudge, kind, fmt.Errorf("%s; nothing was written", strings.Join(why, ", ")))
+}
+
+// beginAudit starts the audit log of a run, if the run has one, with a "begin" record.
+func (r *Run) beginAudit(me store.Owner, first AuditRecord) error {
+	if r.Audit == nil {
+		return nil
+	}
+	r.audit = &audit{run: r.id, by: me.User + "@" + me.Host, w: r.Audit, open: map[string]AuditRecord{}, accepted: map[string]bool{}}
+	first.Event, first.Fabric, first.Intent = "begin", r.Fabric.Name, r.Fabric.Intent
+	return r.audit.write(first)
+}
+
+// pending is a device whose changes were written and read back, but not confirmed.
+type pending struct {
+	Task
+	drv   drivers.Driver
+	token *drivers.Token
+	unfit string
+	facts drivers.Facts
+	blind bool // the device did not show what was in force before the change either
 }

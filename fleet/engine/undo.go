@@ -17,30 +17,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// Undo is a run that can be rolled back, with the devices on which its writes, or those of
-// the runs that it continued, still stand, in the order in which they were changed.
-type Undo struct {
-	*Past
-	Devices []PastDevice
-
-	waves []rollout.Wave // waves of all these runs
-	of    map[string]Device
-	costs map[string]cost
-
-	// Fields for [find]: next is the next older of these runs, by the run that continues it,
-	// and half holds the devices at which a rollback was cut off.
-	next string
-	by   *Past
-	half map[string]bool
-}
-
-// cost is what the rollback of a device disturbs: least is the impact of its undo records
-// alone, impact the total impact, down the number of ports that go down.
-type cost struct {
-	least, impact qos.Impact
-	down          int
-}
-
 // Runs returns the IDs of the runs that are rolled back, newest first.
 func (u *Undo) Runs() []string {
 	var ids []string

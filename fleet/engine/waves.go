@@ -286,3 +286,11 @@ func (e *waveRunner) checkWave(ctx context.Context, w rollout.Wave, gated bool) 
 	}
 	return e.Gate.Check(ctx, w)
 }
+
+// Apply works through the waves of a plan. judged returns what was decided about a device, and
+// find what is to be done on it.
+func (r *Run) Apply(ctx context.Context, waves []rollout.Wave, judged func(device string) Outcome, find func(device string) (Task, error)) ([]Outcome, error) {
+	return r.runWaves(ctx, waves, func(ctx context.Context, device string, out *Outcome) (*pending, error) {
+		return r.applyJudged(ctx, out, judged(device), func() (Task, error) { return find(device) })
+	})
+}
