@@ -28,7 +28,7 @@ func Account(c *Config) []render.Line {
 	}
 	a.claimOverridden()
 	for l, why := range r.why {
-		if !strings.HasPrefix(canonical(l.Text), keyPolicy+" ") {
+		if concerns(l.Text) && !strings.HasPrefix(canonical(l.Text), keyPolicy+" ") {
 			a.NotUnderstood(l, why)
 		}
 	}
