@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 	"github.com/roce-fabric/roce-fabric/kubernetes/internal/rig"
@@ -54,6 +57,60 @@ func TestFinalizerOfNextRun(t *testing.T) {
 	}
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(f), f); err != nil || !controllerutil.ContainsFinalizer(f, v1alpha1.Finalizer) {
 		t.Errorf("the finalizers are %v, %v", f.Finalizers, err)
+	}
+}
+
+// The run of a deleted plan is stopped before the run of a new plan with the same name starts.
+func TestRunOfEarlierPlan(t *testing.T) {
+	g := rig.Start(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	f := &v1alpha1.Fabric{
+		ObjectMeta: metav1.ObjectMeta{Namespace: g.Namespace(t), Name: "pod1"},
+		Spec:       v1alpha1.FabricSpec{Intent: v1alpha1.IntentSource{Inline: "x"}},
+	}
+	if err := g.Client.Create(ctx, f); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.NewWithWatch(g.Config, client.Options{Scheme: g.Scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	noApprovals := interceptor.NewClient(c, interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return nil }})
+	r := &planReconciler{deps{Client: noApprovals, direct: c, runs: newRunner()}}
+	causes := make(chan error, 2)
+	r.runs.run = func(ctx context.Context, _ *v1alpha1.Fabric, _ *v1alpha1.FabricPlan) (*fleet.Result, error) {
+		<-ctx.Done()
+		causes <- context.Cause(ctx)
+		return nil, context.Cause(ctx)
+	}
+	r.runs.interrupted = func(context.Context, *v1alpha1.FabricPlan) error { return nil }
+	over := make(chan error)
+	go func() { over <- r.runs.Start(ctx) }()
+	plan := func(uid types.UID) *v1alpha1.FabricPlan {
+		return &v1alpha1.FabricPlan{ObjectMeta: metav1.ObjectMeta{Namespace: f.Namespace, Name: "plan", UID: uid}}
+	}
+	for !r.runs.start(f, plan("old")) {
+		runtime.Gosched() // until Start has begun
+	}
+	carryOut := func() {
+		t.Helper()
+		if _, err := r.carryOut(ctx, f, plan("new")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	carryOut()
+	if err := <-causes; err == nil || err.Error() != planDeleted("plan").Error() {
+		t.Fatalf("the run of the earlier plan ended because of %v", err)
+	}
+	<-r.runs.ended
+	carryOut()
+	if run, ended := r.runs.take(client.ObjectKeyFromObject(plan("new"))); run == nil || ended || run.plan.UID != "new" {
+		t.Errorf("the run of the new plan is %+v", run)
+	}
+	cancel()
+	if err := <-over; err != nil {
+		t.Error(err)
 	}
 }
 
