@@ -277,8 +277,11 @@ func TestDeadline(t *testing.T) {
 		cfg.SetTimeout = 10 * time.Minute
 		c = dial(t, cfg)
 		c.timeout = 500 * time.Millisecond
+		begun := time.Now()
 		_, err = c.GetOne(t.Context(), origin, Path{"a"})
-		want(t, err, ErrTimeout, d.addr)
+		if want(t, err, ErrTimeout, d.addr); time.Since(begun) > 2*c.timeout {
+			t.Errorf("Get ended after %s", time.Since(begun))
+		}
 		if err := c.Set(t.Context(), SetRequest{Origin: origin, Deletes: []Path{{"a"}}}); err != nil {
 			t.Error(err)
 		}

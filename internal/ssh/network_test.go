@@ -35,7 +35,8 @@ type router struct {
 	asks       int    // how often enable asks for the password; 0 means once
 	unpriv     bool
 	doubleEcho bool
-	answers    map[string]string // answer by line, in any mode
+	answers    map[string]string // answer by line, in any mode; a NUL is a pause
+	pauses     []time.Duration
 	refused    map[string]bool   // lines that are rejected
 	noise      map[string]string // text printed once before an answer
 	pager      string            // line whose output has two pages
@@ -126,7 +127,12 @@ func (r *router) serve(ch xssh.Channel) {
 		case line == "end":
 			prompt = "leaf1#"
 		case r.answers[line] != "":
-			fmt.Fprint(ch, strings.ReplaceAll(r.answers[line], "\n", "\r\n"))
+			for i, part := range strings.Split(strings.ReplaceAll(r.answers[line], "\n", "\r\n"), "\x00") {
+				if i > 0 {
+					time.Sleep(r.pauses[i-1])
+				}
+				fmt.Fprint(ch, part)
+			}
 		}
 	}
 }
@@ -309,6 +315,18 @@ func TestNetworkPrompts(t *testing.T) {
 		n := r.mustOpen(t)
 		out, err := n.Show(t.Context(), "show big")
 		if err != nil || out+"\n" != big {
+			t.Errorf("%d of %d bytes, %v", len(out), len(big), err)
+		}
+	})
+}
+
+// After text that looks like a prompt, output may go on, and may then pause for long.
+func TestNetworkPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		big := strings.Repeat("   description to spine1\n", 200) + "leaf2>\x00 is its peer\n\x00end\n"
+		r := &router{answers: map[string]string{"show big": big}, pauses: []time.Duration{patience / 2, 5 * patience}}
+		out, err := r.mustOpen(t).Show(t.Context(), "show big")
+		if err != nil || out+"\n" != strings.ReplaceAll(big, "\x00", "") {
 			t.Errorf("%d of %d bytes, %v", len(out), len(big), err)
 		}
 	})

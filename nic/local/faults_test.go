@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -248,12 +249,25 @@ func TestBounceIsWaitedFor(t *testing.T) {
 		}
 
 		h = newHost(t, mlx5(false))
+		h.SetFaults(localtest.Faults{LinkLate: time.Second})
+		m = h.Machine()
+		m.Settle = 2 * time.Second
+		before := h.Flaps(ens0)
+		apply(t, m, steps[:i+1])
+		if n := h.Flaps(ens0); n < before+2 {
+			t.Errorf("apply went on before the link went down: it went down or up %d times", n-before)
+		}
+
+		h = newHost(t, mlx5(false))
 		h.SetFaults(localtest.Faults{LinkDead: true})
 		m = h.Machine()
-		m.CarrierWait = m.Settle
+		begun := time.Now()
 		u, err := m.Apply(t.Context(), steps, nil)
 		if !errors.Is(err, local.ErrCarrier) || !errors.Is(err, local.ErrPartial) || u.Steps[len(u.Steps)-1].Field != "pfc" {
 			t.Errorf("%v, undo %+v", err, u)
+		}
+		if took := time.Since(begun); took < m.CarrierWait || took > m.CarrierWait+time.Second {
+			t.Errorf("the wait for the link ended after %s", took)
 		}
 		if s := h.State(ens0); len(s.Apps) > 0 {
 			t.Error("it went on after the link was lost")

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/mark"
 	"github.com/roce-fabric/roce-fabric/nic"
@@ -91,4 +92,38 @@ func TestLeft(t *testing.T) {
 			t.Errorf("through a link: %+v", l)
 		}
 	})
+}
+
+// A mark of a run that is about to end is waited for, and that of the host's agent for longer.
+func TestHoldWaits(t *testing.T) {
+	for owner, tt := range map[string]struct {
+		held, took time.Duration
+		other      bool
+	}{
+		"r7":       {held: time.Second / 2, took: time.Second / 2},
+		"r8":       {held: time.Hour, took: time.Second, other: true},
+		mark.Agent: {held: 2 * time.Minute, took: 2 * time.Minute},
+	} {
+		t.Run(owner, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := localtest.New(t.TempDir())
+				first, err := h.Machine().Hold(t.Context(), mark.New(owner))
+				if err != nil || first.End == nil {
+					t.Fatal(first, err)
+				}
+				end := time.AfterFunc(tt.held, first.End)
+				begun := time.Now()
+				second, err := h.Machine().Hold(t.Context(), mark.New("r9"))
+				if took := time.Since(begun); err != nil || (second.Other != nil) != tt.other || took < tt.took || took > tt.took+time.Second/10 {
+					t.Errorf("%+v, %v after %s", second, err, took)
+				}
+				if second.End != nil {
+					second.End()
+				}
+				if end.Stop() {
+					first.End()
+				}
+			})
+		})
+	}
 }

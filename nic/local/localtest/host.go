@@ -64,9 +64,10 @@ type Faults struct {
 	// Ignore makes drivers report success and change nothing.
 	Ignore bool
 	// LinkDead keeps a link down that a change took down; LinkSlow keeps it down for that many
-	// reads.
+	// reads; LinkLate passes before it goes down.
 	LinkDead bool
 	LinkSlow int
+	LinkLate time.Duration
 	// FirmwareDCBX makes firmware refuse to hand over DCBX.
 	FirmwareDCBX bool
 	// NoDCB leaves all ports without DCB operations, as in the server of a BlueField in DPU mode.
@@ -468,6 +469,18 @@ func (h *Host) Unplug(name string, out bool) {
 
 // bounce takes a link down, and up again unless a fault keeps it down.
 func (h *Host) bounce(name string) {
+	if h.faults.LinkLate == 0 {
+		h.bounceNow(name)
+		return
+	}
+	time.AfterFunc(h.faults.LinkLate, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.bounceNow(name)
+	})
+}
+
+func (h *Host) bounceNow(name string) {
 	file := h.sys("class", "net", name, "carrier_changes")
 	n := h.number(file)
 	carrier := h.sys("class", "net", name, "carrier")
