@@ -25,6 +25,14 @@ import (
 // host first, and reading a card with its tool takes 20 seconds.
 const hostTimeout = 10 * time.Minute
 
+// The phases of a validation: read the devices, wait for the end of the window, and read
+// the counters again.
+const (
+	Validating Phase = "validate"
+	Waiting    Phase = "wait"
+	Recounting Phase = "window"
+)
+
 // ReadOptions are the options for reading many devices.
 type ReadOptions struct {
 	// Workers is how many devices are read at a time; 0 is one.

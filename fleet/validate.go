@@ -12,14 +12,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
-// The phases of a validation: read the devices, wait for the end of the window, and read
-// the counters again.
-const (
-	Validating Phase = "validate"
-	Waiting    Phase = "wait"
-	Recounting Phase = "window"
-)
-
 // ValidateOptions are the options of [Validate].
 type ValidateOptions struct {
 	ReadOptions

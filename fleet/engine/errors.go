@@ -1,5 +1,6 @@
-// Package engine holds what all verbs of package fleet share about one device and about a run:
-// errors, progress, outcomes, and the configuration that was read. It does not know the intent.
+// Package engine plans and changes one device at a time, and the devices of a run wave by wave.
+// It records each run in a journal, and reads what earlier runs left on devices. It does not
+// know the intent: what the intent says of a device comes in [Hooks].
 package engine
 
 import (

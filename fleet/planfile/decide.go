@@ -95,8 +95,8 @@ func (p *PlanFile) trust(ctx context.Context, t Terms) error {
 	if !p.Rollout.Interim.Lossless(t.Fabric) {
 		return engine.NewError("", engine.OpJudge, fmt.Errorf("%s keeps code points in a class that is not lossless in the intent; nothing was written", p.path))
 	}
-	if mode := t.Gate; p.Rollout.Gate != mode {
-		e := engine.ErrorOf("", engine.OpJudge, engine.KindPlan, fmt.Errorf("%s is for --gate %s, and this run has --gate %s; nothing was written", p.path, p.Rollout.Gate, mode))
+	if p.Rollout.Gate != t.Gate {
+		e := engine.ErrorOf("", engine.OpJudge, engine.KindPlan, fmt.Errorf("%s is for --gate %s, and this run has --gate %s; nothing was written", p.path, p.Rollout.Gate, t.Gate))
 		e.Hint = "plan and apply with the same --gate"
 		return e
 	}

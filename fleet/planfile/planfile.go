@@ -1,3 +1,6 @@
+// Package planfile keeps the plans of many devices in a file. It is also the one place that
+// decides whether a run may carry out a plan: [PlanFile.Decide] does so from the plan alone,
+// and [PlanFile.Recheck] after it has read the devices.
 package planfile
 
 import (
