@@ -287,7 +287,7 @@ func TestLostInTheMiddle(t *testing.T) {
 		d, was := b.Open(), b.State()
 		b.Faults().DropAt(40)
 		tok, err := b.Try(d)
-		says(t, err, drivers.ErrPartial, drivers.ErrRejected, "neither the old nor the new", "of 91 left to set")
+		says(t, err, drivers.ErrPartial, drivers.ErrRejected, "neither its old settings nor all new ones", "of 91 left to set")
 		b.Set("interface Ethernet1/7\n  description meanwhile\n")
 		if err := b.Open().Revert(t.Context(), tok); err != nil {
 			t.Error(err)
