@@ -66,7 +66,7 @@ var core = []string{
 }
 
 // helpers lists packages that only tests may import.
-var helpers = []string{"drivers/drivertest", "fleet/engine/enginetest", "fleet/store/storetest", "internal/arch", "internal/browsertest", "internal/sharedtest", "watch/watchtest"}
+var helpers = []string{"drivers/drivertest", "fleet/engine/enginetest", "fleet/store/storetest", "internal/arch", "internal/browsertest", "internal/sharedtest", "render/forms/formstest", "watch/watchtest"}
 
 // fakes simulate a machine's kernel, drivers and tools. Besides tests, only the simulated hosts of
 // testlab use them.

@@ -3,64 +3,26 @@ package eos
 import (
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/forms/formstest"
 )
 
 // published returns the configurations of the import corpus, by name.
 func published(t testing.TB) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob("../../fleet/testdata/adopt/eos/*.txtar")
-	if err != nil || len(files) < 80 {
-		t.Fatalf("%d files: %v", len(files), err)
-	}
-	out := map[string]string{}
-	for _, file := range files {
-		a, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range a.Files {
-			if f.Name == "config" {
-				out[strings.TrimSuffix(filepath.Base(file), ".txtar")] = string(f.Data)
-			}
-		}
-	}
-	return out
+	return formstest.Published(t, "eos", 80)
 }
 
-// laidOut returns a parsed configuration as text, with each line at the column and after the
-// separator that place gives. Banners and lines below unknown lines keep their indentation.
-func laidOut(c *Config, place func(path []*Line) (column int, before string)) string {
-	var b strings.Builder
-	var write func(path, ls []*Line)
-	write = func(path, ls []*Line) {
-		for _, l := range ls {
-			own := append(slices.Clip(path), l)
-			column, before := 3*len(path), ""
-			if inBlock(own) {
-				column, before = place(own)
-			}
-			b.WriteString(before + strings.Repeat(" ", column) + l.Text + "\n")
-			if isRaw(l.Text) {
-				for _, s := range l.Sub {
-					b.WriteString(s.Text + "\n")
-				}
-				continue
-			}
-			write(own, l.Sub)
-		}
-	}
-	write(nil, c.Lines)
-	return b.String()
+// pasted lays configurations out as people paste them.
+var pasted = formstest.System{
+	Indent: 3, Raw: isRaw, InBlock: inBlock,
+	Inner: func(l *Line) bool { return begins(l, blockHeads) },
 }
 
 // sections holds the beginnings of the headers of blocks in which EOS configures QoS, and blocks
@@ -70,63 +32,22 @@ var (
 	blockHeads   = []string{"tx-queue ", "uc-tx-queue ", "mc-tx-queue ", "class ", "ethernet"}
 )
 
-// inBlock reports whether the blocks above a line are ones that EOS configures QoS in.
-func inBlock(path []*Line) bool {
-	begins := func(l *Line, heads []string) bool {
-		return slices.ContainsFunc(heads, func(h string) bool { return strings.HasPrefix(l.Text, h) })
-	}
-	return len(path) == 1 || begins(path[0], sectionHeads) && (len(path) == 2 || len(path) == 3 && begins(path[1], blockHeads))
+func begins(l *Line, heads []string) bool {
+	return slices.ContainsFunc(heads, func(h string) bool { return strings.HasPrefix(l.Text, h) })
 }
 
-// layouts are ways in which people paste a configuration. None changes its meaning.
-var layouts = map[string]func(c *Config) string{
-	"blank lines": func(c *Config) string {
-		return laidOut(c, func(path []*Line) (int, string) { return 3 * (len(path) - 1), "\n" })
-	},
-	"flat": func(c *Config) string {
-		return laidOut(c, func([]*Line) (int, string) { return 0, "" })
-	},
-	"flat with blank lines": func(c *Config) string {
-		return laidOut(c, func([]*Line) (int, string) { return 0, "\n" })
-	},
-	"flat with separators": func(c *Config) string {
-		return laidOut(c, func([]*Line) (int, string) { return 0, "!\n" })
-	},
-	"separators": func(c *Config) string {
-		return laidOut(c, func(path []*Line) (int, string) { return 3 * (len(path) - 1), "!\n" })
-	},
-	"queues and classes in column 0": func(c *Config) string {
-		return laidOut(c, func(path []*Line) (int, string) {
-			if len(path) > 1 && slices.ContainsFunc(blockHeads, func(h string) bool { return strings.HasPrefix(path[1].Text, h) }) {
-				return 3 * (len(path) - 2), ""
-			}
-			return 3 * (len(path) - 1), ""
-		})
-	},
-	"queues and classes at the column of their lines": func(c *Config) string {
-		return laidOut(c, func(path []*Line) (int, string) { return 3 * min(len(path)-1, 1), "" })
-	},
+// inBlock reports whether the blocks above a line are ones that EOS configures QoS in.
+func inBlock(path []*Line) bool {
+	return len(path) == 1 || begins(path[0], sectionHeads) && (len(path) == 2 || len(path) == 3 && begins(path[1], blockHeads))
 }
 
 // Decode and Account do not depend on how the text of a configuration is laid out.
 func TestLayoutsMeanTheSame(t *testing.T) {
-	configs := published(t)
-	for name, lay := range layouts {
-		t.Run(name, func(t *testing.T) {
-			devices, missing := 0, 0
-			for file, text := range configs {
-				c := mustParse(t, mustParse(t, text).String()) // without ranges of ports
-				got := mustParse(t, lay(c))
-				if same, lost := compared(t, c, got); !same || lost > 0 {
-					devices, missing = devices+1, missing+lost
-					t.Logf("%s: same device: %v, lines lost: %d", file, same, lost)
-				}
-			}
-			if devices > 0 {
-				t.Errorf("%d of %d configurations are read differently; %d lines are missing from the accounts", devices, len(configs), missing)
-			}
-		})
+	configs := map[string]*Config{}
+	for name, text := range published(t) {
+		configs[name] = mustParse(t, mustParse(t, text).String()) // without ranges of ports
 	}
+	pasted.MeanTheSame(t, configs, func(c *Config, laid string) (bool, int) { return compared(t, c, mustParse(t, laid)) })
 }
 
 // compared compares the devices of two configurations, and counts the account lines of the first
@@ -180,7 +101,7 @@ func following(c *Config) map[*Line]bool {
 // and changes nothing else.
 func TestUnknownLineBetweenTwoLines(t *testing.T) {
 	const strange = "qos frobnicate 7"
-	for _, step := range []int{3, 0} {
+	for _, indented := range []bool{true, false} {
 		changed, missing, tried := 0, 0, 0
 		for file, text := range published(t) {
 			c := mustParse(t, text)
@@ -190,25 +111,28 @@ func TestUnknownLineBetweenTwoLines(t *testing.T) {
 					continue
 				}
 				tried++
-				got := mustParse(t, laidOut(c, func(path []*Line) (int, string) {
-					column := step * (len(path) - 1)
-					if path[len(path)-1] == at {
-						return column, strings.Repeat(" ", column) + strange + "\n"
+				got := mustParse(t, pasted.Text(c, func(path []*Line) (int, string) {
+					level := 0
+					if indented {
+						level = len(path) - 1
 					}
-					return column, ""
+					if path[len(path)-1] == at {
+						return level, pasted.Spaces(level) + strange + "\n"
+					}
+					return level, ""
 				}))
 				if !reflect.DeepEqual(deviceOf(got), want) {
 					changed++
-					t.Logf("%s, line %d (%s), indented by %d: the device changes", file, at.No, at.Text, step)
+					t.Logf("%s, line %d (%s), indented: %v: the device changes", file, at.No, at.Text, indented)
 				}
 				if !slices.ContainsFunc(Account(got), func(l render.Line) bool { return l.Text == strange }) {
 					missing++
-					t.Logf("%s, line %d (%s), indented by %d: the strange line is not in the account", file, at.No, at.Text, step)
+					t.Logf("%s, line %d (%s), indented: %v: the strange line is not in the account", file, at.No, at.Text, indented)
 				}
 			}
 		}
 		if changed+missing > 0 {
-			t.Errorf("indented by %d: of %d strange lines %d change the device and %d are not in the account", step, tried, changed, missing)
+			t.Errorf("indented: %v: of %d strange lines %d change the device and %d are not in the account", indented, tried, changed, missing)
 		}
 	}
 }

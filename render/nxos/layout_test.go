@@ -3,64 +3,26 @@ package nxos
 import (
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/forms/formstest"
 )
 
 // published returns the configurations of the import corpus, by name.
 func published(t testing.TB) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob("../../fleet/testdata/adopt/nxos/*.txtar")
-	if err != nil || len(files) < 90 {
-		t.Fatalf("%d files: %v", len(files), err)
-	}
-	out := map[string]string{}
-	for _, file := range files {
-		a, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range a.Files {
-			if f.Name == "config" {
-				out[strings.TrimSuffix(filepath.Base(file), ".txtar")] = string(f.Data)
-			}
-		}
-	}
-	return out
+	return formstest.Published(t, "nxos", 90)
 }
 
-// laidOut returns a parsed configuration as text, with each line at the column and after the
-// separator that place gives. Banners and lines below unknown lines keep their indentation.
-func laidOut(c *Config, place func(path []*Line) (column int, before string)) string {
-	var b strings.Builder
-	var write func(path, ls []*Line)
-	write = func(path, ls []*Line) {
-		for _, l := range ls {
-			own := append(slices.Clip(path), l)
-			column, before := 2*len(path), ""
-			if inBlock(own) {
-				column, before = place(own)
-			}
-			b.WriteString(before + strings.Repeat(" ", column) + l.Text + "\n")
-			if _, raw := bannerOf(l.Text); raw {
-				for _, s := range l.Sub {
-					b.WriteString(s.Text + "\n")
-				}
-				continue
-			}
-			write(own, l.Sub)
-		}
-	}
-	write(nil, c.Lines)
-	return b.String()
+// pasted lays configurations out as people paste them.
+var pasted = formstest.System{
+	Indent: 2, Raw: func(text string) bool { _, raw := bannerOf(text); return raw }, InBlock: inBlock,
+	Inner: func(l *Line) bool { return strings.HasPrefix(l.Text, "class ") },
 }
 
 // inBlock reports whether the blocks above a line are ones that NX-OS configures QoS in.
@@ -75,56 +37,13 @@ func inBlock(path []*Line) bool {
 	return true
 }
 
-// layouts are ways in which people paste a configuration. None changes its meaning.
-var layouts = map[string]func(c *Config) string{
-	"blank lines": func(c *Config) string {
-		return laidOut(c, func(path []*Line) (int, string) { return 2 * (len(path) - 1), "\n" })
-	},
-	"flat": func(c *Config) string {
-		return laidOut(c, func([]*Line) (int, string) { return 0, "" })
-	},
-	"flat with blank lines": func(c *Config) string {
-		return laidOut(c, func([]*Line) (int, string) { return 0, "\n" })
-	},
-	"flat with separators": func(c *Config) string {
-		return laidOut(c, func([]*Line) (int, string) { return 0, "!\n" })
-	},
-	"separators": func(c *Config) string {
-		return laidOut(c, func(path []*Line) (int, string) { return 2 * (len(path) - 1), "!\n" })
-	},
-	"classes in column 0": func(c *Config) string {
-		return laidOut(c, func(path []*Line) (int, string) {
-			if len(path) > 1 && strings.HasPrefix(path[1].Text, "class ") {
-				return 2 * (len(path) - 2), ""
-			}
-			return 2 * (len(path) - 1), ""
-		})
-	},
-	"classes at the column of their lines": func(c *Config) string {
-		return laidOut(c, func(path []*Line) (int, string) { return 2 * min(len(path)-1, 1), "" })
-	},
-}
-
 // Decode and Account do not depend on how the text of a configuration is laid out.
 func TestLayoutsMeanTheSame(t *testing.T) {
-	configs := published(t)
-	for name, lay := range layouts {
-		t.Run(name, func(t *testing.T) {
-			devices, missing := 0, 0
-			for file, text := range configs {
-				c := parse(t, text)
-				laid := lay(c)
-				got := parse(t, laid)
-				if same, lost := compared(c, got); !same || lost > 0 {
-					devices, missing = devices+1, missing+lost
-					t.Logf("%s: same device: %v, lines lost: %d", file, same, lost)
-				}
-			}
-			if devices > 0 {
-				t.Errorf("%d of %d configurations are read differently; %d lines are missing from the accounts", devices, len(configs), missing)
-			}
-		})
+	configs := map[string]*Config{}
+	for name, text := range published(t) {
+		configs[name] = parse(t, text)
 	}
+	pasted.MeanTheSame(t, configs, func(c *Config, laid string) (bool, int) { return compared(c, parse(t, laid)) })
 }
 
 // compared compares the devices of two configurations, and counts the account lines of the first
@@ -185,7 +104,7 @@ func between(c *Config) map[*Line]bool {
 // changes nothing else.
 func TestUnknownLineBetweenTwoLines(t *testing.T) {
 	const strange = "frobnicate 7"
-	for _, step := range []int{2, 0} {
+	for _, indented := range []bool{true, false} {
 		changed, missing, tried := 0, 0, 0
 		for file, text := range published(t) {
 			c := parse(t, text)
@@ -193,25 +112,28 @@ func TestUnknownLineBetweenTwoLines(t *testing.T) {
 			want := deviceOf(c, m)
 			for at, listed := range between(c) {
 				tried++
-				got := parse(t, laidOut(c, func(path []*Line) (int, string) {
-					column := step * (len(path) - 1)
-					if path[len(path)-1] == at {
-						return column, strings.Repeat(" ", column) + strange + "\n"
+				got := parse(t, pasted.Text(c, func(path []*Line) (int, string) {
+					level := 0
+					if indented {
+						level = len(path) - 1
 					}
-					return column, ""
+					if path[len(path)-1] == at {
+						return level, pasted.Spaces(level) + strange + "\n"
+					}
+					return level, ""
 				}))
 				if !reflect.DeepEqual(deviceOf(got, m), want) {
 					changed++
-					t.Logf("%s, line %d (%s), indented by %d: the device changes", file, at.No, at.Text, step)
+					t.Logf("%s, line %d (%s), indented: %v: the device changes", file, at.No, at.Text, indented)
 				}
 				if listed && !slices.ContainsFunc(Account(got, m), func(l render.Line) bool { return l.Text == strange }) {
 					missing++
-					t.Logf("%s, line %d (%s), indented by %d: the strange line is not in the account", file, at.No, at.Text, step)
+					t.Logf("%s, line %d (%s), indented: %v: the strange line is not in the account", file, at.No, at.Text, indented)
 				}
 			}
 		}
 		if changed+missing > 0 {
-			t.Errorf("indented by %d: of %d strange lines %d change the device and %d are not in the account", step, tried, changed, missing)
+			t.Errorf("indented: %v: of %d strange lines %d change the device and %d are not in the account", indented, tried, changed, missing)
 		}
 	}
 }
