@@ -228,14 +228,7 @@ func TestOneSessionAtATime(t *testing.T) {
 		k, c := machine(t)
 		c.Connect = func(context.Context) (host.Conn, error) { return narrow{agent.Local(k.Machine()), new(bool)}, nil }
 		d := host.New(c)
-		snap, err := d.Read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		st, err := d.Plan(drivers.Facts{}, snap, c.Desired, drivers.Policy{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		snap, st := planned(t, d, c.Desired)
 		note := ""
 		tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "r1", Note: func(s string) { note = s }})
 		if tok == nil || err != nil || !strings.Contains(note, "one SSH session at a time") {
@@ -254,6 +247,20 @@ func machine(t *testing.T) (*localtest.Host, host.Config) {
 	return k, host.Config{Name: "gpu1", Desired: desired(), Options: local.Options{}, Connect: func(context.Context) (host.Conn, error) {
 		return conn{agent.Local(k.Machine())}, nil
 	}}
+}
+
+// planned returns the state that a driver reads, and its plan for it.
+func planned(t *testing.T, d *host.Driver, want drivers.Desired) (*drivers.Snapshot, *drivers.Steps) {
+	t.Helper()
+	snap, err := d.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := d.Plan(drivers.Facts{}, snap, want, drivers.Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snap, st
 }
 
 // oldRecord is an undo record from the journal of version 1 of nic apply.
@@ -311,14 +318,7 @@ func TestCutOffBlocks(t *testing.T) {
 		for _, cutOff := range []bool{false, true} {
 			c.Options.CutOff = cutOff
 			d := host.New(c)
-			snap, err := d.Read(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			steps, err := d.Plan(drivers.Facts{}, snap, c.Desired, drivers.Policy{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			_, steps := planned(t, d, c.Desired)
 			blocked := steps.Blocked()
 			if cutOff != (len(blocked) == 0) || !cutOff && !strings.Contains(blocked[0].Blocked, "only path") {
 				t.Errorf("cut off %v: blocked %+v", cutOff, blocked)
@@ -341,14 +341,7 @@ func TestMarkOfADeadRun(t *testing.T) {
 		apply := func(d *host.Driver, id string, texts ...string) error {
 			t.Helper()
 			k.Corrupt(ens, func(s *dcb.State) { s.PFC.Enabled = qos.Priorities(4) })
-			snap, err := d.Read(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			st, err := d.Plan(drivers.Facts{}, snap, c.Desired, drivers.Policy{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			snap, st := planned(t, d, c.Desired)
 			var notes []string
 			tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: id, Note: func(s string) { notes = append(notes, s) }})
 			if (tok == nil) != (err != nil) {

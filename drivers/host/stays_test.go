@@ -76,26 +76,14 @@ func TestRivalsAreNamed(t *testing.T) {
 					return rivalled{agent.Local(k.Machine()), func() { c.act(k) }}, nil
 				}
 				d := host.New(cfg)
-				plan := func() (*drivers.Snapshot, *drivers.Steps) {
-					t.Helper()
-					snap, err := d.Read(t.Context())
-					if err != nil {
-						t.Fatal(err)
-					}
-					st, err := d.Plan(drivers.Facts{}, snap, cfg.Desired, drivers.Policy{})
-					if err != nil {
-						t.Fatal(err)
-					}
-					return snap, st
-				}
-				snap, st := plan()
+				snap, st := planned(t, d, cfg.Desired)
 				if st.Unfit != "" {
 					t.Errorf("before the apply: %s", st.Unfit)
 				}
 				if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "r1"}); err != nil {
 					t.Fatal(err)
 				}
-				_, st = plan()
+				_, st = planned(t, d, cfg.Desired)
 				if !strings.Contains(st.Unfit, c.says) || len(st.Items) > 0 || len(st.Blocked()) > 0 {
 					t.Errorf("unfit %q, not %q; %d steps", st.Unfit, c.says, len(st.Items))
 				}

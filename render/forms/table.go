@@ -300,10 +300,15 @@ type match struct {
 	found Found
 }
 
+// isOf reports whether m was found in this table, for this mode and the text that the line has.
+func (m *match) isOf(t *Table, at Mode, l *lines.Line) bool {
+	return m.table == t && m.at == at && m.line == l.Text
+}
+
 // Lookup returns the form of a line of a configuration in a mode, as [Table.Find] does. The parser
 // has found it already for the mode of the line's block.
 func (t *Table) Lookup(at Mode, l *lines.Line) (Found, bool) {
-	if m, ok := l.Match.(*match); ok && m.at == at && m.table == t && m.line == l.Text {
+	if m, ok := l.Match.(*match); ok && m.isOf(t, at, l) {
 		return m.found, m.ok
 	}
 	return t.Find(at, l.Text)
@@ -311,7 +316,7 @@ func (t *Table) Lookup(at Mode, l *lines.Line) (Found, bool) {
 
 // keep finds the form of a line in the mode of its block, unless the line has it already.
 func (t *Table) keep(at Mode, l *lines.Line) {
-	if m, ok := l.Match.(*match); ok && (m.table != t || m.at != at || m.line != l.Text) {
+	if m, ok := l.Match.(*match); ok && !m.isOf(t, at, l) {
 		m.table, m.at, m.line = t, at, l.Text
 		m.found, m.ok = t.Find(at, l.Text)
 	}
