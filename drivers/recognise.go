@@ -58,9 +58,22 @@ var strangers = map[string][]Clue{
 	"Cisco IOS XR":               {Collected(`cisco-xr`), Line(3, `!! IOS XR `), Line(3, `interface \w+GigE0/\d+/\d+/\d+`), Line(2, `interface MgmtEth`)},
 	"Cumulus Linux without NVUE": {Line(3, `net add `), Line(3, `auto (swp\d|lo\b|eth0)`), Line(3, `iface `)},
 	"FRRouting":                  {Line(3, `frr version `), Line(3, `frr defaults `), Line(1, `log syslog`)},
+	// Dell SmartFabric OS10 User Guide, Quality of service and Data center bridging.
 	"Dell OS10": {
-		Line(3, `! Version 10\.\d`), Line(3, `interface (ethernet|mgmt)\d+/\d+/\d+`), Line(3, `interface breakout `), Line(2, `qos-map traffic-class `),
-		Line(2, `trust (dscp|dot1p)-map `), Line(2, `\s+pfc-cos \d`), Line(2, `\s+flowcontrol receive (on|off)[ \t]*$`),
+		Line(3, `! Version 10\.\d`), Line(3, `interface (range )?(ethernet|mgmt)\d+/\d+/\d+`), Line(3, `interface breakout \d`), Line(3, `\s*qos-map (traffic-class|dscp-tc|queue) `),
+		Line(3, `\s*(trust|trust-map) (dscp|dot1p)(-map)? `), Line(3, `\s*pfc-cos \d`), Line(2, `\s*flowcontrol receive (on|off)[ \t]*$`), Line(3, `\s*pfc-(shared-buffer-size|max-buffer-size)`),
+		Line(3, `\s*service-policy (input|output) type (network-qos|queuing|qos) `), Line(3, `\s*ets mode on`), Line(3, `\s*match queue \d`), Line(3, `\s*wred (ecn|\S+[ \t]*$)`),
+		Line(2, `dcbx enable`), Line(1, `\s*pause[ \t]*$`), Line(1, ` \S`),
+	},
+	// Dell Configuration Guide for OS9, Data Center Bridging.
+	"Dell OS9": {
+		Line(3, `! Version 9\.\d`), Line(3, `\s*dcb-map `), Line(3, `\s*priority-pgid `), Line(3, `\s*priority-group \d+ bandwidth `), Line(3, `interface (TenGigabitEthernet|fortyGigE|hundredGigE|twentyFiveGigE) \d+/\d+`),
+		Line(2, `service-class (dynamic dot1p|dot1p-mapping)`),
+	},
+	// Ruijie Networks RGOS Configuration Guide: types and numbers of interfaces are apart.
+	"Ruijie RGOS": {
+		Line(3, `Current configuration: ?\d+ bytes`), Line(3, `version \S*RGOS`), Line(3, `interface (AggregatePort|TFGigabitEthernet|(Hundred|TwoHundred|FourHundred|Forty)GigabitEthernet) \d`),
+		Line(2, `interface TenGigabitEthernet \d`), Line(1, `hostname (Ruijie|RG-)`), Line(2, `\s*priority-flow-control (enable|cos-value|deadlock cos-value)`), Line(2, `\s*(wrr|drr)-queue bandwidth `),
 	},
 	"NVIDIA Onyx": {
 		Line(3, `##( Running database| Generated at| Hostname:)`), Line(3, `\s*roce( lossless| semi-lossless)?[ \t]*$`), Line(3, `\s*dcb priority-flow-control `),
@@ -75,9 +88,12 @@ var strangers = map[string][]Clue{
 	"Arista EOS in JSON (its text is read)":             {newClue(3, `"cmds"\s*:\s*\{`, true)},
 	"SONiC in a minigraph (its config_db.json is read)": {Line(3, `\s*<DeviceMiniGraph`), Line(1, `\s*<(PngDec|CpgDec|DpgDec)>`)},
 	"OpenConfig": {newClue(2, `"openconfig-[a-z-]+:`, true)},
+	// Dell Enterprise SONiC User Guide, Quality of service and RoCE.
 	"the command line of Enterprise SONiC": {
-		Line(3, `qos (scheduler-policy|wred-policy) `), Line(3, `qos map (dscp-tc|dot1p-tc|tc-queue|tc-pg|pfc-priority-queue|pfc-priority-pg) `),
-		Line(2, `interface Eth(ernet)? ?\d+/\d+/\d+`), Line(2, `buffer init `),
+		Line(3, `\s*qos (scheduler-policy|wred-policy) `), Line(3, `\s*qos map (dscp-tc|dot1p-tc|tc-queue|tc-pg|tc-dscp|tc-dot1p|pfc-priority-queue|pfc-priority-pg) `),
+		Line(3, `\s*qos-map (dscp-tc|dot1p-tc|tc-queue|tc-pg|tc-dscp|tc-dot1p|pfc-priority-queue|pfc-priority-pg) `), Line(3, `\s*(interface|interface range) Eth ?\d+/\d+`),
+		Line(3, `roce enable`), Line(3, `interface-naming standard`), Line(3, `\s*queue \d wred-policy `), Line(3, `\s*priority-flow-control (watchdog (on|off|action|polling)|asymmetric)`),
+		Line(2, `\s*priority-flow-control priority \d[ \t]*$`), Line(2, `\s*(buffer init|buffer profile|scheduler-policy) `), Line(2, `interface PortChannel ?\d`), Line(2, `ip vrf mgmt`), Line(1, ` \S`),
 	},
 }
 
@@ -108,7 +124,7 @@ func (r Rating) String() string {
 // Rate returns the systems whose configuration the text may be, the most likely first, including
 // systems that this tool does not read.
 func (all Systems) Rate(text []byte) []Rating {
-	text = Head(withoutRepeatedShapes(text))
+	text = Head(withoutRepeatedShapes(apart(text)))
 	inJSON := bytes.HasPrefix(bytes.TrimLeft(text, "[ \t\r\n"), []byte("{"))
 	var out []Rating
 	rate := func(name string, clues []Clue) {
@@ -171,6 +187,17 @@ func Recognised(by []Rating) (string, error) {
 
 // ErrUnclear means that a text may belong to several systems, or to none.
 var ErrUnclear = errors.New("cannot tell which system it is from")
+
+// typedPrompt matches the prompt of a configuration mode in front of a typed line.
+var typedPrompt = lazyre.New(`(?m)^([A-Za-z0-9][\w.-]*\(conf[^)\s]*\)#)[ \t]*(\S)`)
+
+// apart puts each prompt of a configuration mode on a line of its own.
+func apart(text []byte) []byte {
+	if !bytes.Contains(text, []byte("(conf")) {
+		return text
+	}
+	return typedPrompt.ReplaceAll(text, []byte("$1\n$2"))
+}
 
 // withoutRepeatedShapes removes lines that differ from earlier ones only in digits, because the
 // lines of one port are mostly like those of the others.

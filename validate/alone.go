@@ -31,7 +31,7 @@ type Config struct {
 func Alone(cs []Config) []checks.Finding {
 	var out []checks.Finding
 	for i := range cs {
-		r := &soloRun{c: &cs[i], text: readText(cs[i].Text), seen: map[aloneCause]int{}, half: map[string]bool{}, unpaused: map[string]bool{}, lineSaid: map[aloneCause]bool{}}
+		r := &soloRun{c: &cs[i], text: readText(&cs[i]), seen: map[aloneCause]int{}, half: map[string]bool{}, unpaused: map[string]bool{}, lineSaid: map[aloneCause]bool{}}
 		r.lines()
 		r.values()
 		r.account()
@@ -147,23 +147,22 @@ func (r *soloRun) findings() []checks.Finding {
 // are not understood.
 func (r *soloRun) account() {
 	unknown, at := 0, ""
+	var rest []*render.Line
 	for i := range r.c.Account {
 		l := &r.c.Account[i]
-		id := l.Check
-		if whole := halves[id]; whole != "" && l.Fate == render.Inert {
-			id = whole
-		} else if id == "" && halfOfWatchdog(l) {
-			id = "WD-06"
-		}
-		check := Lookup(id)
-		switch {
-		case check != nil:
-			r.fails(check, l)
+		switch id := failed(l); {
+		case unpausing[id]:
+			r.fails(Lookup(id), l)
+		case Lookup(id) != nil:
+			rest = append(rest, l)
 		case l.Fate == render.Unknown:
 			if unknown++; at == "" {
 				at = strings.Trim(l.Place()+": "+l.Text, ": ")
 			}
 		}
+	}
+	for _, l := range rest {
+		r.fails(Lookup(failed(l)), l)
 	}
 	if unknown > 0 {
 		what := fmt.Sprintf("%d lines are not understood, the first is %s", unknown, term.CleanLine(at))
@@ -179,6 +178,21 @@ func (r *soloRun) account() {
 		return f.ID == "WD-01" && len(f.Ports) == 0
 	})
 }
+
+// failed returns the ID of the check that a line fails by itself; "" for none.
+func failed(l *render.Line) string {
+	whole := halves[l.Check]
+	switch {
+	case whole != "" && l.Fate == render.Inert:
+		return whole
+	case l.Check == "" && halfOfWatchdog(l):
+		return "WD-06"
+	}
+	return l.Check
+}
+
+// unpausing holds the checks that a line fails because the port pauses nothing by it.
+var unpausing = map[string]bool{"PFC-15": true, "CLS-19": true}
 
 // halfOfWatchdog reports whether a line is half of a watchdog configuration and does nothing.
 func halfOfWatchdog(l *render.Line) bool {
@@ -212,7 +226,7 @@ func (r *soloRun) fails(check *checks.Check, l *render.Line) {
 	}
 	r.lineSaid[again] = true
 	f := aloneFinding{line: l.No, row: cmp.Or(l.Where, l.Text), Finding: checks.Finding{ID: check.ID, Severity: check.Rules[len(check.Rules)-1].Severity, What: cmp.Or(l.Why, check.Title)}}
-	if check.ID == "PFC-15" {
+	if unpausing[check.ID] {
 		f.Severity = checks.Error
 	}
 	if text := strings.Trim(l.Text, ": "); text != "" {
@@ -226,6 +240,7 @@ func (r *soloRun) fails(check *checks.Check, l *render.Line) {
 	}
 	for _, p := range ports {
 		r.half[p] = r.half[p] || check.ID == "WD-06"
+		r.unpaused[p] = r.unpaused[p] || p != "" && unpausing[check.ID]
 		r.add(f, p)
 	}
 }

@@ -18,52 +18,68 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks/class"
 )
 
-// configText is a configuration as its author wrote it: blocks of lines, found by indentation
-// alone, or rows of tables.
+// configText is the lines of a configuration about QoS, by the blocks in which the system reads
+// them, or rows of tables.
 type configText struct {
 	rows   bool
 	blocks map[string][]textLine // by header
 	order  []string              // headers
 	used   map[string]int        // by name of a policy or profile: the line that attaches it
+	first  map[string]int        // the first line with a text
 }
 
 type textLine struct {
 	no           int
-	parent, text string // parent is the line above with less indentation
+	parent, text string // parent is the header of the innermost block
 }
 
-// attaches matches a line that attaches a policy or profile, and captures its name.
-var attaches = lazyre.New(`^service-(?:policy|profile) (?:type \S+ )?(?:(?:input|output) )?(\S+)`)
+var (
+	// attaches matches a line that attaches a policy or profile, and captures its name.
+	attaches = lazyre.New(`^service-(?:policy|profile) (?:type \S+ )?(?:(?:input|output) )?(\S+)`)
+	// innerBlock captures the place of a line in a block of a block: both headers.
+	innerBlock = lazyre.New(`^(.+?)(?: / | )((?:uc-|mc-)?tx-queue \d|class .+)$`)
+)
 
-func readText(text []byte) *configText {
-	t := &configText{blocks: map[string][]textLine{}, used: map[string]int{}}
-	if t.rows = bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")); t.rows {
+// readText returns the lines of a configuration that its account lists.
+func readText(c *Config) *configText {
+	t := &configText{blocks: map[string][]textLine{}, used: map[string]int{}, first: map[string]int{}}
+	if t.rows = bytes.HasPrefix(bytes.TrimSpace(c.Text), []byte("{")); t.rows {
 		return t
 	}
-	header, parent, deep := "", "", 0
 	no := 0
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(string(c.Text)) {
 		no++
-		l := strings.TrimSpace(line)
-		if l == "" || l[0] == '!' || l[0] == '#' {
-			continue
+		if l := strings.TrimSpace(line); t.first[l] == 0 {
+			t.first[l] = no
 		}
-		in := len(line) - len(strings.TrimLeft(line, " \t"))
-		switch {
-		case in == 0:
-			header, parent, deep = l, l, 0
-			if t.blocks[header] == nil {
-				t.order = append(t.order, header)
-			}
-		case deep == 0 || in <= deep:
-			deep, parent = in, l
+	}
+	for i := range c.Account {
+		l := &c.Account[i]
+		header, parent := l.Where, l.Where
+		if m := innerBlock.FindStringSubmatch(l.Where); m != nil {
+			header, parent = m[1], m[2]
 		}
-		if m := attaches.FindStringSubmatch(l); m != nil && t.used[m[1]] == 0 {
-			t.used[m[1]] = no
+		if header == "" {
+			header, parent = l.Text, l.Text
 		}
-		t.blocks[header] = append(t.blocks[header], textLine{no, parent, l})
+		if t.blocks[header] == nil {
+			t.order = append(t.order, header)
+		}
+		if m := attaches.FindStringSubmatch(l.Text); m != nil && t.used[m[1]] == 0 {
+			t.used[m[1]] = l.No
+		}
+		t.blocks[header] = append(t.blocks[header], textLine{l.No, parent, l.Text})
 	}
 	return t
+}
+
+// lineOfBlock returns the line of the header of a block, or the first line in it; 0 if the text has
+// neither.
+func (t *configText) lineOfBlock(header string) int {
+	if own := t.blocks[header]; t.first[header] == 0 && len(own) > 0 {
+		return own[0].no
+	}
+	return t.first[header]
 }
 
 // ofPort returns the lines that act on a port: its own, and those of policies and profiles
@@ -158,11 +174,7 @@ func (r *soloRun) setter(port string, attr qos.Attr) *render.Line {
 // lineOf returns the line about an attribute of a port, or the first line of its interface; 0 if
 // there is neither.
 func (t *configText) lineOf(port string, attr qos.Attr) int {
-	line := t.lineAbout(port, attr)
-	if own := t.blocks["interface "+port]; line == 0 && len(own) > 0 {
-		line = own[0].no
-	}
-	return line
+	return cmp.Or(t.lineAbout(port, attr), t.lineOfBlock("interface "+port))
 }
 
 // lineAbout returns the line about an attribute of a port; 0 if there is none.
@@ -190,15 +202,13 @@ var (
 	watchdogLine = lazyre.New(`(?i)watch-?dog|pfc_?wd`)
 	halfOf       = lazyre.New(`does nothing|guards none|is off|no row`)
 	policyHeader = lazyre.New(`^(?:policy-map(?: type (qos|quality-of-service|queuing|network-qos))?|(qos profile)) ([^\s]+)$`)
-	pfcOn        = lazyre.New(`^priority-flow-control (?:mode )?on\b`)
-	noDrop       = lazyre.New(`^priority-flow-control priority (\d) no-drop`)
 	pauses       = lazyre.New(`^pause\b`)
 	forRoCE      = lazyre.New(`^(pause\b|random-detect|priority-flow-control)`)
 	marking      = lazyre.New(`^qos map traffic-class (\d) to dscp (\d{1,2})$`)
 )
 
-// lines finds faults that only the text shows: policies attached nowhere, and half of a setting
-// that needs two lines.
+// lines finds faults that only the lines show: policies attached nowhere, pauses that depend on
+// neighbors, and marking mistaken for classification.
 func (r *soloRun) lines() {
 	if r.text.rows {
 		return
@@ -210,17 +220,12 @@ func (r *soloRun) lines() {
 		}
 		block := r.text.blocks[header]
 		if slices.ContainsFunc(block, func(l textLine) bool { return forRoCE.MatchString(l.text) }) {
-			r.foundAt("CFG-01", checks.Warning, "", block[0].no, "%s is attached nowhere, so none of its lines is in force", term.CleanLine(header))
+			r.foundAt("CFG-01", checks.Warning, "", r.text.lineOfBlock(header), "%s is attached nowhere, so none of its lines is in force", term.CleanLine(header))
 		}
 	}
 	for _, l := range r.text.blocks["system qos"] {
 		if m := attaches.FindStringSubmatch(l.text); m != nil {
 			r.negotiated(l, m[1])
-		}
-	}
-	for _, name := range natural.Keys(r.c.Running.Ports) {
-		if r.c.Running.Ports[name].PFC.Or(0) == 0 {
-			r.halfOfPFC(name)
 		}
 	}
 	if g := r.c.Running.GlobalMaps; g.Set && g.V != nil {
@@ -241,61 +246,6 @@ func (r *soloRun) marks(m *qos.Maps) {
 			r.foundAt("CLS-17", checks.Warning, "", r.text.blocks[header][0].no, "%s marks what leaves and classifies nothing: DSCP %d is in traffic class %d", term.CleanLine(header), d, class.TCOf(m, d))
 		}
 	}
-}
-
-// halfOfPFC says why a port with PFC lines pauses nothing.
-func (r *soloRun) halfOfPFC(port string) {
-	var on, paused, network *textLine
-	for _, l := range r.text.ofPort(port) {
-		switch {
-		case pfcOn.MatchString(l.text):
-			on = &l
-		case noDrop.MatchString(l.text):
-			paused = &l
-		case pauses.MatchString(l.text):
-			network = &l
-		}
-	}
-	half := func(id string, at *textLine, what, fix string) {
-		r.unpaused[port] = true
-		f := aloneFinding{line: at.no, Finding: checks.Finding{ID: id, Severity: checks.Error, What: what, Fix: fix}}
-		i := slices.IndexFunc(r.c.Account, func(l render.Line) bool { return l.No == at.no && l.Fate == render.Inert && l.Why != "" })
-		if i >= 0 {
-			f.What = term.CleanLine(at.text) + ": " + r.c.Account[i].Why
-			if f.ID = "PFC-15"; strings.Contains(f.What, "classifies nothing") {
-				f.ID = "CLS-19"
-			}
-			if f.ID != id {
-				f.Fix = ""
-			}
-		}
-		if policy := r.missing(); policy != "" {
-			f.Severity, f.What, f.Fix = checks.Warning, f.What+"; policy "+term.CleanLine(policy)+" of system qos is not in the file", ""
-		}
-		r.add(f, port)
-	}
-	switch {
-	case on != nil && network != nil:
-		half("CLS-19", on, "PFC is on, and no DSCP or PCP reaches the class that is paused", "")
-	case on != nil && paused == nil && strings.Contains(on.text, " mode "):
-		half("PFC-15", on, "PFC is on, and no priority is paused", "attach a network-qos policy with a class that has pause pfc-cos in system qos")
-	case on != nil && paused == nil:
-		half("PFC-15", on, "PFC is on, and no priority is paused", "add priority-flow-control priority N no-drop for the priority of the traffic")
-	case on == nil && paused != nil:
-		half("PFC-15", paused, "a priority is no-drop, and PFC is not on", "add priority-flow-control on")
-	}
-}
-
-// missing returns a network-qos policy that system qos attaches but the text does not contain;
-// "" if there is none.
-func (r *soloRun) missing() string {
-	for _, l := range r.text.blocks["system qos"] {
-		m := attaches.FindStringSubmatch(l.text)
-		if m != nil && strings.Contains(l.text, "type network-qos") && r.text.blocks["policy-map type network-qos "+m[1]] == nil {
-			return m[1]
-		}
-	}
-	return ""
 }
 
 // negotiated finds a system policy that pauses a class while no port configures PFC.
@@ -324,7 +274,7 @@ func compareConfigs(cs []Config) []checks.Finding {
 				}
 				if v := value(cs[i].Running, q); v != "" && at[cs[i].Name+v] == "" {
 					values.Add(v, cs[i].Name)
-					at[cs[i].Name+v] = (&soloRun{c: &cs[i], text: readText(cs[i].Text)}).where(0, name, attr)
+					at[cs[i].Name+v] = (&soloRun{c: &cs[i], text: readText(&cs[i])}).where(0, name, attr)
 				}
 			}
 		}

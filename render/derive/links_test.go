@@ -405,7 +405,7 @@ func TestCodePointsThatNoMapLists(t *testing.T) {
 
 // An intent has one map: the map of most pausing ports, however many other ports there are. A
 // port with another map is left out if it has no link; with a link, it shows up in the changes
-// of a plan.
+// of a plan. Ports with one class are not managed, whatever curve their queues have.
 func TestPortsThatClassifyOtherwise(t *testing.T) {
 	var names []string
 	for i := range 12 {
@@ -432,7 +432,7 @@ func TestPortsThatClassifyOtherwise(t *testing.T) {
 	if k := r.Fabric.Settings.Class("rdma"); k == nil || !slices.Equal(k.DSCP.V, []int{26}) || len(r.Fabric.Switch("leaf1").Ports) != 3 {
 		t.Fatalf("%s", r.Text)
 	}
-	want := "leaf1 Ethernet[24-88:8]: 9 ports classify differently from the intent"
+	want := "leaf1 Ethernet24: 1 port classifies differently from the intent"
 	if got := notes(r.LeftOut); !strings.Contains(got, want) {
 		t.Errorf("left out:\n%s", got)
 	}

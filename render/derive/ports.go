@@ -61,20 +61,21 @@ func (d *deriver) roleOf() {
 	}
 }
 
-// carries reports whether a port uses any QoS that an intent covers: PFC, the watchdog, marking,
-// or more than one class.
+// carries reports whether a port uses QoS that an intent covers: PFC, the watchdog, more than one
+// class by maps of its own, or marking of packets whose class their DSCP decides. A scheduler or a
+// marking curve alone says nothing of classes.
 func carries(d *qos.Device, name string) bool {
 	p := d.Ports[name]
 	if p.PFC.Or(0) != 0 || p.Watchdog.Or(qos.Watchdog{}).Enabled {
 		return true
 	}
-	for _, q := range p.Queues {
-		if q.ECN.Or(qos.ECN{}).Enabled {
-			return true
-		}
+	if m := p.Maps.V; p.Maps.Set && m != nil && (distinguishes(m.DSCPToTC[:]) || distinguishes(m.PCPToTC[:])) {
+		return true
 	}
-	m := p.Maps.V
-	return p.Maps.Set && m != nil && (distinguishes(m.DSCPToTC[:]) || distinguishes(m.PCPToTC[:]))
+	if g := d.GlobalMaps.V; p.Trust.V != qos.TrustDSCP || g == nil || !distinguishes(g.DSCPToTC[:]) {
+		return false
+	}
+	return slices.ContainsFunc(p.Queues[:], func(q qos.Queue) bool { return q.ECN.Or(qos.ECN{}).Enabled })
 }
 
 // choosePorts decides which ports the intent manages: those on links that carry QoS at either

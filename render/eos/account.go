@@ -16,8 +16,13 @@ import (
 // of lines and with the number of ports whose lines differ.
 func Account(c *Config) []render.Line {
 	r := read(c)
-	a := &accountant{r: r, globals: r.globals(), whole: r.decode()}
+	a := &accountant{r: r, globals: r.globals(), whole: r.decode(), strange: map[*Line]string{}}
 	a.Ledger = forms.Ledger{Table: grammar(), Top: inGlobal, Opens: blockOf, Join: " ", Comment: isComment, Listed: listed}
+	for l, why := range r.why {
+		if why == whyUnknown {
+			a.strange[l] = why
+		}
+	}
 	a.groups()
 	a.policies = a.readPolicies()
 	for _, l := range c.Lines {
@@ -28,7 +33,7 @@ func Account(c *Config) []render.Line {
 	}
 	a.claimOverridden()
 	for l, why := range r.why {
-		if concerns(l.Text) && !strings.HasPrefix(canonical(l.Text), keyPolicy+" ") {
+		if !strings.HasPrefix(canonical(l.Text), keyPolicy+" ") {
 			a.NotUnderstood(l, why)
 		}
 	}
@@ -43,6 +48,8 @@ type accountant struct {
 	globals globals
 	// whole is the decoded configuration.
 	whole *qos.Device
+	// strange holds the lines that nobody knows.
+	strange map[*Line]string
 	// policies holds the claims of class maps and policies, by header.
 	policies map[string]forms.Claim
 	// alike holds the groups of Ethernet ports with the same lines, by the profile or port

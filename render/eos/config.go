@@ -43,6 +43,9 @@ var layout = &forms.Layout{
 	Opens:     blockOf,
 	Table:     grammar,
 	Elsewhere: elsewhere,
+	Keeps: func(at place, line string) bool {
+		return at == inQueue || at == inProfile || at == inInterface && !roce(line) && forms.AboutQoS(line)
+	},
 	Inside:    below,
 	Separator: "!",
 	Ends:      true,
@@ -97,9 +100,7 @@ var elsewhere = sync.OnceValue(func() *forms.Table {
 // blockOf tells which block a line opens in a section: those that this tool edits, see [opens], and
 // those that it only reads.
 func blockOf(section, line string) (id string, at place, ok bool) {
-	if !strings.HasPrefix(section, "policy-map ") {
-		id, at, ok = opens(section, line)
-	}
+	id, at, ok = opens(section, line)
 	switch {
 	case id == sectionDefaults:
 		return id, inDefaults, true

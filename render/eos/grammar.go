@@ -100,7 +100,7 @@ const (
 var (
 	changesAdmin    = []qos.Kind{qos.KindAdminUp}
 	changesLink     = []qos.Kind{qos.KindLinkPause}
-	changesL2MTU    = []qos.Kind{qos.KindMTU}
+	changesMTU      = []qos.Kind{qos.KindMTU}
 	changesRouting  = []qos.Kind{qos.KindMTU, qos.KindTrust, qos.KindMap}
 	changesTrust    = []qos.Kind{qos.KindTrust, qos.KindMap}
 	changesPause    = []qos.Kind{qos.KindPFC, qos.KindWatchdog}
@@ -201,7 +201,7 @@ const toClass = "to traffic-class <0-7> [drop-precedence <0-2>]"
 
 var defaultRows = slices.Concat(
 	in([]place{inDefaults},
-		row{form{Key: keyMTU, Args: "<68-65535>", Kinds: changesRouting}, func(s *state, a args) { s.global.ports.mtu = a.num(1) }},
+		row{form{Key: keyMTU, Args: "<68-65535>", Kinds: changesMTU}, func(s *state, a args) { s.global.ports.mtu = a.num(1) }},
 		alone("ethernet"),
 	),
 	in([]place{inEthernetDefaults},
@@ -217,7 +217,7 @@ var portRows = slices.Concat(
 		row{form{Key: keyShutdown, Args: forms.Nothing, Unset: "default shutdown", Absent: "no shutdown", Kinds: changesAdmin}, func(s *state, _ args) { s.port.shutdown = qos.Of(true) }},
 		row{form{Key: keyShutdown, Args: forms.Nothing, No: true, Kinds: changesAdmin}, func(s *state, _ args) { s.port.shutdown = qos.Of(false) }},
 		other("load-interval"),
-		row{form{Key: keyMTU, Args: "<68-65535>", Kinds: changesRouting}, func(s *state, a args) { s.port.mtu = a.num(1) }},
+		row{form{Key: keyMTU, Args: "<68-65535>", Kinds: changesMTU}, func(s *state, a args) { s.port.mtu = a.num(1) }},
 		other("logging event"),
 		row{Form: form{Key: "dcbx mode", Args: "<word>", Why: whyDCBX}},
 		row{form{Key: keySend, Args: "on|off", Kinds: changesLink}, func(s *state, a args) { s.port.send = a.word(1) == "on" }},
@@ -225,7 +225,7 @@ var portRows = slices.Concat(
 		row{form{Key: keyReceive, Args: "on|off", Kinds: changesLink}, func(s *state, a args) { s.port.receive = a.word(1) == "on" }},
 		row{Form: form{Key: keyReceive, Args: "desired", Why: whyNegotiate, Open: true}},
 		other("speed"),
-		row{form{Key: keyL2MTU, Args: "<68-65535>", Kinds: changesL2MTU}, func(s *state, a args) { s.port.l2mtu = a.num(1) }},
+		row{form{Key: keyL2MTU, Args: "<68-65535>", Kinds: changesMTU}, func(s *state, a args) { s.port.l2mtu = a.num(1) }},
 		other("l2 mru"),
 		other("error-correction"),
 		row{form{Key: keySwitchport, Args: forms.Nothing, No: true, Unset: "switchport", Absent: "switchport", Kinds: changesRouting}, func(s *state, _ args) { s.port.routed = true }},

@@ -15,6 +15,25 @@ type unused struct {
 	s    *section
 	h    *held
 	port portState // of the first port that the line concerns
+	on   *section  // that port; nil for a line of the top level
+}
+
+// unless returns the claim of a line that something missing makes useless, unless a line that is
+// not understood, in the sections that the line depends on, may be what is missing.
+func (u *unused) unless(c forms.Claim, more ...*section) forms.Claim {
+	for _, s := range append(more, u.s, u.on, u.a.r.profile(u.on.profileName())) {
+		if s == nil {
+			continue
+		}
+		blocks := s.nodes
+		if s == u.a.r.global {
+			blocks = []*Line{{Sub: u.a.r.top}}
+		}
+		if d := u.a.Doubt(u.a.strange, func(l *Line) bool { return concerns(l.Text) }, blocks...); d != nil {
+			return forms.Undecided(d)
+		}
+	}
+	return c
 }
 
 // without is the claim of a line that states what holds without it.
@@ -35,7 +54,8 @@ func (a *accountant) idle(s *section, h *held, concerned []*group) forms.Claim {
 	case s != concerned[0].first && concerned[0].first.get(h.queue, h.spot.key) != nil:
 		return forms.Inert("a line of the interface overrides it")
 	default:
-		u.port = a.r.effective(concerned[0].first)
+		u.on = concerned[0].first
+		u.port = a.r.effective(u.on)
 	}
 	if claim := claims[h.Key]; claim != nil {
 		return claim(&u)
@@ -90,14 +110,14 @@ func (u *unused) bandwidth() forms.Claim {
 
 func (u *unused) pfc() forms.Claim {
 	if u.port.noDrop == 0 {
-		return forms.Inert("no priority is no-drop").Failing("PFC-07")
+		return u.unless(forms.Inert("no priority is no-drop").Failing("PFC-07"))
 	}
 	return u.allOff()
 }
 
 func (u *unused) noDrop() forms.Claim {
 	if strings.HasSuffix(u.h.Text, " no-drop") && !u.port.pfc {
-		return forms.Inert("the port has no line \"priority-flow-control on\"").Failing("PFC-07")
+		return u.unless(forms.Inert("the port has no line \"priority-flow-control on\"").Failing("PFC-07"))
 	}
 	return u.allOff()
 }
@@ -127,7 +147,7 @@ func (u *unused) watchdog() forms.Claim {
 	case p.unwatched:
 		return forms.Inert("the watchdog is off on the port")
 	case u.a.globals.timeout == 0 && !p.timed:
-		return forms.Inert("the watchdog of the switch has no timeout, and is off").Failing("WD-01")
+		return u.unless(forms.Inert("the watchdog of the switch has no timeout, and is off").Failing("WD-01"), u.a.r.global)
 	}
 	return without
 }
@@ -194,7 +214,7 @@ func (u *unused) globalWatchdog() forms.Claim {
 	case !paused:
 		return forms.Inert("no port pauses a priority")
 	case !u.a.guarded():
-		return forms.Inert("the watchdog has no timeout, and is off").Failing("WD-01")
+		return u.unless(forms.Inert("the watchdog has no timeout, and is off").Failing("WD-01"))
 	}
 	return without
 }

@@ -44,7 +44,7 @@ func opens(section, line string) (id string, at place, ok bool) {
 			return id, inProfile, true
 		}
 		return id, inInterface, true
-	case section != "" && h == headQueue:
+	case h == headQueue && headerOf(section) == headSection && canonical(section) != sectionDefaults:
 		return line, inQueue, true
 	}
 	return "", 0, false

@@ -51,6 +51,21 @@ func roce(text string) bool {
 	return strings.HasPrefix(text, "service-policy type qos ")
 }
 
+// aboutQoS reports whether a line that the grammar does not describe concerns QoS at a place. All
+// lines of a profile and of a queue do.
+func aboutQoS(at place, text string) bool {
+	if text[0] == '!' {
+		return false
+	}
+	return at == inProfile || at == inQueue || roce(text) || forms.AboutQoS(text) && !belongsElsewhere(at, text)
+}
+
+// belongsElsewhere reports whether a line is known to belong to another feature.
+func belongsElsewhere(at place, text string) bool {
+	_, ok := elsewhere().Find(at, text)
+	return ok
+}
+
 // rankOf returns the position of a line in the order in which EOS prints lines; false if it is
 // not known. Lines of the same rank are ordered by their numbers.
 func rankOf(at place, text string) (rank int, ok bool) {

@@ -161,7 +161,7 @@ func (r *reading) lines(s *section, queue string, ls []*Line) {
 		h, ok := matchLine(l, at)
 		if !ok {
 			s.foreign = true
-			if roce(l.Text) {
+			if aboutQoS(at, l.Text) {
 				r.report(s, l, whyUnknown)
 			}
 			continue
@@ -204,13 +204,15 @@ func placeIn(section place, queue string) place {
 }
 
 // portDefaults reads "interface defaults". The model covers all settings there, so every unknown
-// line is reported.
+// line is reported; the account lists only those that concern QoS.
 func (r *reading) portDefaults(at place, ls []*Line) {
 	for _, l := range ls {
 		h, ok := matchLine(l, at)
 		switch {
-		case !ok:
+		case !ok && concerns(l.Text):
 			r.report(r.defaults, l, whyUnknown)
+		case !ok:
+			r.unknown = append(r.unknown, Unknown{Line: l.No, Section: r.defaults.name, Text: l.Text, Why: whyUnknown, Open: true})
 		case h.Other:
 			r.portDefaults(inEthernetDefaults, l.Sub)
 		default:
@@ -386,9 +388,8 @@ func (r *reading) effective(s *section) portState {
 	s.apply(st, r.without)
 	p := st.port
 	if r.fragment && p.mtu > 0 && !s.switched() {
-		// Generated text does not say which ports are routed; a port with the MTU line of a
-		// routed port counts as routed.
-		p.routed = true
+		// Generated text does not say which ports are routed: its MTU holds in either case.
+		p.l2mtu = cmp.Or(p.l2mtu, p.mtu)
 	}
 	if bundle := r.sections[sectionInterface+p.lag]; isEthernet(s.port()) && bundle != nil {
 		// A member is routed if its port channel is, and has the channel's MTU. A port channel

@@ -104,6 +104,52 @@ func (l *Ledger) NotUnderstood(line *lines.Line, why string) {
 	l.doubts[line] = why
 }
 
+// Doubt returns the first line below a block that is not understood: one with a reason in why, or
+// one that no form describes and for which counts holds; nil if there is none. Nobody knows what
+// such a line does, so nothing may be concluded from the lines that the block does not have.
+func (l *Ledger) Doubt(why map[*lines.Line]string, counts func(*lines.Line) bool, blocks ...*lines.Line) *lines.Line {
+	for _, b := range blocks {
+		if b == nil {
+			continue
+		}
+		section, at, ok := "", l.Top, false
+		if _, at, ok = l.Opens("", b.Text); ok {
+			section = b.Text
+		}
+		if d := l.doubt(why, counts, b, section, at); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+func (l *Ledger) doubt(why map[*lines.Line]string, counts func(*lines.Line) bool, b *lines.Line, section string, at Mode) *lines.Line {
+	for _, line := range b.Sub {
+		if line.Text == "" || l.Comment(line.Text) {
+			continue
+		}
+		if f, known := l.Table.Lookup(at, line); why[line] != "" || (!known || !f.Fits()) && counts(line) {
+			return line
+		}
+		if len(line.Sub) == 0 {
+			continue
+		}
+		_, inner, ok := l.Opens(section, line.Text)
+		if !ok {
+			inner = none
+		}
+		if d := l.doubt(why, counts, line, section, inner); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+// Undecided returns the claim of a line whose effect depends on a line that is not understood.
+func Undecided(d *lines.Line) Claim {
+	return Left("what it does depends on a line that is not understood: %s", d.Text)
+}
+
 // NotKnown is the reason for a line that no form describes.
 const NotKnown = "this tool does not know the line and leaves it"
 

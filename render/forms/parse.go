@@ -21,6 +21,9 @@ type Layout struct {
 	// Raw returns a function that recognizes the last line of the free text that a line begins;
 	// nil if it begins none.
 	Raw func(line string) func(line string) bool
+	// Keeps reports whether an unknown line, after which lines without indentation leave a block
+	// with this mode, is the last line of the block and not one outside it.
+	Keeps func(at Mode, line string) bool
 	// Inside reports whether a prompt with this mode belongs to a block: "config-if".
 	Inside func(mode string) bool
 	// Separator is a line that says nothing, and that the system prints between blocks; "" if it
@@ -42,7 +45,7 @@ const Outermost = "configure terminal"
 // below an open block belongs to the innermost one that knows it; if lines were indented below
 // that block, only if the block outside does not know the line. Blank lines and comments end no
 // block. A line that nothing knows belongs to the block of its two neighbours, if they share
-// one.
+// one, or to the block before it, if that keeps it.
 func (y *Layout) Parse(c *lines.Config, text []byte) error {
 	p := parser{Layout: y, table: y.Table(), cfg: c, blocks: map[blockKey]*block{}}
 	c.Whole = len(text) > 0 && text[len(text)-1] == '\n'
@@ -247,7 +250,7 @@ func (p *parser) within(f *frame) []*frame {
 // inside is set if a prompt shows that the line was typed in an open block.
 func (p *parser) place(f *frame, l *lines.Line, indent int, inside bool) error {
 	if f != p.outer {
-		p.settle(p.outer)
+		p.leave(f)
 	}
 	if l.Text == "exit" && (f == nil || f.header) {
 		p.settle(p.inner)
@@ -350,17 +353,32 @@ func (p *parser) wait(f, inner *frame, l *lines.Line, indent int) {
 	p.stack = append(p.stack, p.newFrame(l, indent, depth))
 }
 
-// settle adds the waiting lines to a block; nil is the top level.
+// settle adds the waiting lines to a block; nil is the top level. Lines that the inner block keeps
+// stay in it.
 func (p *parser) settle(f *frame) {
+	keeps := f == nil
 	for _, l := range p.waiting {
-		if f == nil {
+		into := f
+		if keeps = keeps && p.inner != nil && l.Text[0] != '!' && p.Keeps(p.inner.at, l.Text); keeps {
+			into = p.inner
+		}
+		if into == nil {
 			p.cfg.Lines = append(p.cfg.Lines, l)
 		} else {
-			into := p.home(f, l).line
-			into.Sub = append(into.Sub, l)
+			b := p.home(into, l).line
+			b.Sub = append(b.Sub, l)
 		}
 	}
 	p.waiting, p.inner, p.outer = nil, nil, nil
+}
+
+// leave adds the waiting lines to the outer block, before a line below frame f is placed. If f is
+// one of them, it is a block of its own, and no block before it takes further lines.
+func (p *parser) leave(f *frame) {
+	if o := p.outer; o != nil && f != nil && slices.Contains(p.waiting, f.line) {
+		p.open = p.open[:slices.Index(p.open, o)+1]
+	}
+	p.settle(p.outer)
 }
 
 // home returns the last block in f if that knows a line and f does not; else f.
@@ -444,45 +462,4 @@ func (p *parser) enter(f, own *frame) {
 	if own.last != nil {
 		p.open = append(p.open, p.reopened(own))
 	}
-}
-
-// Leave returns the lines of the top level that a printed configuration must precede with
-// [Outermost]: without it, they would be read as lines of the block before them.
-func (y *Layout) Leave(top []*lines.Line) map[*lines.Line]bool {
-	var out map[*lines.Line]bool
-	var open []printed
-	for _, l := range top {
-		if _, at, header := y.Opens("", l.Text); header {
-			open = y.blocks(l, at)
-			continue
-		}
-		known := y.takes(y.Top, l)
-		if slices.ContainsFunc(open, func(b printed) bool { return (b.empty || !known) && y.takes(b.at, l) }) {
-			if out == nil {
-				out = map[*lines.Line]bool{}
-			}
-			out[l], open = true, nil
-		}
-		if known {
-			open = nil
-		}
-	}
-	return out
-}
-
-// printed is a printed block, which may take the lines after it.
-type printed struct {
-	at    Mode
-	empty bool
-}
-
-// blocks returns a block and the last block in it.
-func (y *Layout) blocks(l *lines.Line, at Mode) []printed {
-	out := []printed{{at, len(l.Sub) == 0}}
-	for _, s := range slices.Backward(l.Sub) {
-		if _, in, ok := y.Opens(l.Text, s.Text); ok {
-			return append(out, printed{in, len(s.Sub) == 0})
-		}
-	}
-	return out
 }

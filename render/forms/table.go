@@ -431,6 +431,33 @@ func (t *Table) InForce(at Mode, block *lines.Line, do func(*lines.Line, Found))
 	}
 }
 
+// qosWords lists the words that only lines about QoS have. A word may be part of a compound:
+// "pfc-mode".
+var qosWords = map[string]bool{
+	"qos": true, "pfc": true, "ecn": true, "wred": true, "dcb": true, "dcbx": true, "dscp": true, "roce": true, "rocev2": true, "rdma": true, "lossless": true, "lossy": true,
+	"headroom": true, "xoff": true, "xon": true, "pause": true, "buffer": true, "buffers": true, "queue": true, "queuing": true, "queueing": true, "scheduler": true, "shaper": true,
+	"flowcontrol": true, "mtu": true, "no-drop": true, "cos": true, "ets": true, "pcp": true,
+}
+
+// AboutQoS reports whether a line contains a word about QoS. It is for lines that no form
+// describes, in blocks that also have other lines.
+func AboutQoS(line string) bool {
+	if strings.HasPrefix(line, "trust ") {
+		return true // elsewhere the word is about ARP or DHCP
+	}
+	for word := range strings.FieldsSeq(line) {
+		if qosWords[word] {
+			return true
+		}
+		for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return r == '-' || r == '_' }) {
+			if qosWords[part] && part != "queue" && part != "buffer" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // CutWords removes leading words from a line.
 func CutWords(text, words string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(text, words)

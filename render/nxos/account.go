@@ -1,6 +1,7 @@
 package nxos
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,6 +17,8 @@ func Account(c *Config, m ClassModel) []render.Line {
 	v := newView(c, m)
 	a := &accountant{v: v, dev: v.device(), users: map[string]map[string][]string{}, timers: v.readTimers()}
 	a.Ledger = forms.Ledger{Table: grammar, Join: " / ", Top: inGlobal, Opens: opens, Comment: isComment, Listed: listed}
+	a.doubts = maps.Clone(v.why)
+	maps.DeleteFunc(a.doubts, func(l *Line, _ string) bool { return v.plain[l] })
 	a.survey(c)
 	a.claimGlobal()
 	for _, l := range c.Lines {
@@ -33,6 +36,8 @@ type accountant struct {
 	v      *view
 	dev    *qos.Device
 	timers timers
+	// doubts holds the lines of policies that are not understood, with the reasons.
+	doubts map[*Line]string
 
 	// users lists the ports on which a policy is in force, by the key of its attachment and its
 	// name.
@@ -223,9 +228,10 @@ func listed(section, line *Line) bool {
 	}
 	switch h, ok := headOf(block.Text); {
 	case !ok:
-		return concerned(line.Text)
+		return concerned(line.Text) || section == nil && strangeAtTop(line)
 	case h.at == inInterface:
-		return section != nil && concerned(line.Text)
+		port := isPort(h.name) || strings.HasPrefix(h.name, "port-channel")
+		return section != nil && (concerned(line.Text) || port && strange(line))
 	case h.at == inSystem:
 		return section != nil
 	case h.at == inProfile:

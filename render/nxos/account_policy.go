@@ -105,7 +105,7 @@ func (a *accountant) policyUse(l *Line, h head) forms.Claim {
 	switch {
 	case h.typ == typeNetwork && !a.attached(h.typ, h.name):
 		d := forms.Inert("the policy is not attached under %s", systemHeader)
-		if pausesAny(l) && len(a.v.network.pauses()) == 0 {
+		if pausesAny(l) && len(a.v.network.pauses()) == 0 && a.doubt(a.pauseBlocks()...) == nil {
 			d = d.Failing("PFC-04")
 		}
 		return d
@@ -194,6 +194,8 @@ func (a *accountant) claimClassNetwork(c *Line, name string) {
 		case keyPause:
 			ps, _ := numbers(f.Rest(), qos.NumPriorities-1)
 			a.Say(l, a.pauses(qos.Priorities(ps...), g))
+		case keyNoDrop:
+			a.Say(l, a.pauses(n.pause, g))
 		case keyMTU:
 			a.Say(l, a.classMTU(n, ports))
 		}

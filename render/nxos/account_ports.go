@@ -80,6 +80,11 @@ func (a *accountant) globalWatchdog(forms.Found) forms.Claim {
 	case len(a.watched) > 0:
 		return forms.Inert("no port with %s on pauses a priority", keyWatchdog)
 	}
+	for _, l := range a.v.raw {
+		if d := a.doubt(l); d != nil {
+			return forms.Undecided(d)
+		}
+	}
 	return forms.Inert("no port has %s on", keyWatchdog).Failing("WD-03")
 }
 
@@ -357,6 +362,9 @@ var portClaims = map[string]func(a *accountant, f forms.Found, ports []string) f
 		if firstWord(f.Rest()) != "on" || a.some(ports, pausing) {
 			return forms.Sets(ports, f.Attrs...)
 		}
+		if d := a.doubt(slices.Concat(a.pauseBlocks(), a.inputBlocks(ports))...); d != nil {
+			return forms.Undecided(d)
+		}
 		return a.unpaused()
 	},
 	keyWatchdog: func(a *accountant, f forms.Found, ports []string) forms.Claim {
@@ -364,6 +372,9 @@ var portClaims = map[string]func(a *accountant, f forms.Found, ports []string) f
 		case a.some(ports, func(p *qos.Port) bool { return p.Watchdog.V.Enabled }):
 			return forms.Sets(ports, f.Attrs...)
 		case !a.timers.on:
+			if d := a.doubt(a.v.global); d != nil {
+				return forms.Undecided(d)
+			}
 			return forms.Inert("the watchdog of the switch is off: there is no line %q at the top level", keyWatchdog+" on").Failing("WD-03")
 		}
 		return forms.Inert("the port pauses no priority")
@@ -402,7 +413,7 @@ func (a *accountant) unpaused() forms.Claim {
 	case a.v.overridden():
 		return forms.Inert("PFC is off on all ports by %s off", keyOverride)
 	case len(pauses) > 0:
-		return forms.Inert("the port pauses nothing: it classifies nothing into a qos-group that network-qos policy %s pauses", a.v.network.name)
+		return forms.Inert("the port pauses nothing: it classifies nothing into a qos-group that network-qos policy %s pauses", a.v.network.name).Failing("CLS-19")
 	}
 	for _, name := range natural.Keys(a.v.policies[typeNetwork]) {
 		if !a.attached(typeNetwork, name) && pausesAny(a.v.policies[typeNetwork][name]) {

@@ -99,7 +99,7 @@ func (k *conditioner) pauses(g int) {
 	policies := k.v.policies[typeNetwork]
 	if k.others == nil {
 		k.others = make(map[string]*network, len(policies))
-		quiet := &view{m: k.v.m, seen: map[Unknown]bool{}} // its notes about odd lines are discarded
+		quiet := &view{m: k.v.m, groups: k.v.groups, seen: map[Unknown]bool{}, plain: map[*Line]bool{}} // its notes about odd lines are discarded
 		for name, l := range policies {
 			k.others[name] = quiet.readNetworkPolicy(name, l)
 		}

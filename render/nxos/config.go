@@ -45,7 +45,10 @@ var layout = &forms.Layout{
 	Opens:     opens,
 	Table:     func() *forms.Table { return grammar },
 	Elsewhere: func() *forms.Table { return elsewhere },
-	Inside:    func(mode string) bool { return mode != "config" },
+	Keeps: func(at place, line string) bool {
+		return at == inClassNetwork || at == inClassQueuing || at == inSystem || at == inInterface && !concerned(line) && forms.AboutQoS(line)
+	},
+	Inside: func(mode string) bool { return mode != "config" },
 	Raw: func(line string) func(string) bool {
 		delimiter, ok := bannerOf(line)
 		if !ok {

@@ -74,7 +74,7 @@ func (v *view) reportUnmodelledGlobals() {
 	for _, l := range v.global.Sub {
 		word, rest, _ := strings.Cut(l.Text, " ")
 		switch {
-		case word == "priority-flow-control" && !knows(inGlobal, l):
+		case word == "priority-flow-control" && !knows(inGlobal, l), strangeAtTop(l):
 			v.noteTrafficRelevant("", l, "%s", forms.NotKnown)
 		case word == "hardware" && strings.HasPrefix(rest, "qos "):
 			v.noteTrafficRelevant("", l, "this tool cannot represent this line and leaves it")
@@ -106,6 +106,7 @@ func (v *view) idlePauses(ports []string) {
 			continue
 		}
 		if _, at, ok := last(v.network.class[g].line, keyPause); ok {
+			v.plain[at] = true
 			v.noteTrafficRelevant(v.network.class[g].line.Text, at, "no port classifies traffic into group %d; whether the switch pauses priority %d nevertheless is not documented", g, p)
 		}
 	}
@@ -321,10 +322,7 @@ func (v *view) reportUnmodelledPortLines(name string, own *Line) {
 		v.add(own.Text, at, "there is no port-profile of that name")
 	}
 	for _, l := range raw.Sub {
-		word, _, _ := strings.Cut(strings.TrimPrefix(l.Text, "no "), " ")
-		switch word {
-		case "priority-flow-control", "service-policy", "flowcontrol", keyMTU:
-		default:
+		if !listedOnPort(l) {
 			continue
 		}
 		if why := oddity(l); why != "" {
@@ -371,6 +369,23 @@ func (v *view) blockOf(port string, at *Line) string {
 		}
 	}
 	return own.Text
+}
+
+// listedOnPort reports whether an account must list a line of a port.
+func listedOnPort(l *Line) bool { return concerned(l.Text) || strange(l) }
+
+// strange reports whether a line of an interface is about QoS and not known.
+func strange(l *Line) bool {
+	return !isComment(l.Text) && forms.AboutQoS(l.Text) && !knows(inInterface, l)
+}
+
+// strangeAtTop reports whether a line outside blocks is about QoS and not known.
+func strangeAtTop(l *Line) bool {
+	if isComment(l.Text) || !forms.AboutQoS(l.Text) || knows(inGlobal, l) {
+		return false
+	}
+	_, other := elsewhere.Find(inGlobal, l.Text)
+	return !other
 }
 
 // oddity returns why the model cannot represent an interface line; "" if it can.

@@ -66,6 +66,9 @@ func headOf(text string) (head, bool) {
 		return head{at: inSystem}, true
 	}
 	word, rest, _ := strings.Cut(text, " ")
+	if strings.HasPrefix(text, keyBreakout+" ") {
+		return head{}, false
+	}
 	if word != "interface" && word != "class-map" && word != "policy-map" && word != "port-profile" {
 		return head{}, false
 	}
@@ -165,6 +168,8 @@ const (
 	keyGroup        = "set qos-group"
 	keySetDSCP      = "set dscp"
 	keyPause        = "pause pfc-cos"
+	keyNoDrop       = "pause no-drop"
+	keyBreakout     = "interface breakout"
 	keyBandwidth    = "bandwidth"
 	keyPriority     = "priority"
 	keyShape        = "shape"
@@ -237,6 +242,7 @@ var grammar = forms.NewTable(slices.Concat(
 	standing([]place{inClassNetwork},
 		forms.Form{Key: keyMTU, Args: "<0-" + strconv.Itoa(maxMTU) + ">", Unset: "no mtu", Absent: "mtu 1500", Kinds: changesMTU, Written: true},
 		forms.Form{Key: keyPause, Many: true, Kinds: changesPause, Written: true},
+		forms.Form{Key: keyNoDrop, Kinds: changesPause},
 		forms.Form{Key: "pause", Many: true, Why: noLinePlace},
 		forms.Form{Key: "congestion-control", Why: noLinePlace},
 		forms.Form{Key: "queue-limit", Why: noLinePlace},
@@ -306,7 +312,7 @@ const (
 // a line ends the blocks before it.
 var elsewhere = forms.NewTable(func() (out []forms.Form) {
 	for _, words := range []string{
-		"aaa", "banner", "boot", "callhome", "class-map", "cli", "clock", "control-plane", "copp", "errdisable", "evpn", "fabric", "feature", "feature-set", "flow", "hardware",
+		keyBreakout, "aaa", "banner", "boot", "callhome", "class-map", "cli", "clock", "control-plane", "copp", "errdisable", "evpn", "fabric", "feature", "feature-set", "flow", "hardware",
 		"hostname", "icam", "ip access-list", "ip arp", "ip domain-lookup", "ip domain-name", "ip name-server", "ip prefix-list", "ip route", "ipv6 access-list", "ipv6 route",
 		"key", "line", "lldp", "logging", "mac", "monitor", "ntp", "nv", "nxapi", "object-group", "policy-map", "priority-flow-control", "rmon", "role", "route-map", "router",
 		"snmp-server", "spanning-tree", "ssh", "switchname", "system", "tacacs-server", "telemetry", "track", "username", "vdc", "version", "vlan", "vpc", "vrf context",

@@ -22,6 +22,13 @@ type networkClass struct {
 	line  *Line
 	mtu   int // bytes
 	pause qos.PrioritySet
+	// noDrop is the line that pauses without naming a priority; nil if there is none.
+	noDrop *Line
+}
+
+// pausesBare reports whether a class pauses a priority without naming it.
+func (c *networkClass) pausesBare(priority int) bool {
+	return c != nil && c.noDrop != nil && c.pause.Has(priority)
 }
 
 // pauses returns the group that each paused priority stops. If two groups name the same
@@ -92,24 +99,92 @@ func (v *view) readNetworkPolicy(name string, policy *Line) *network {
 		typ, class, _ := classOf(l.Text)
 		g, ok := v.queue(typeNetwork, class)
 		if !ok || typ != typeNetwork {
+			if _, queuing := EightQueue.queue(typeQueuing, class); queuing {
+				v.plain[l] = true
+			}
 			v.add(policy.Text, l, "not a network-qos class of this switch")
 			continue
 		}
 		c := &networkClass{line: l, mtu: defaultMTU}
 		n.class[g] = c
 		for _, s := range l.Sub {
-			mtu, _ := cutWords(s.Text, keyMTU)
-			pause, _ := cutWords(s.Text, keyPause)
-			if n, ok := lines.Number(mtu, maxMTU); ok {
-				c.mtu = n
-			} else if ps, ok := numbers(pause, qos.NumPriorities-1); ok {
-				c.pause |= qos.Priorities(ps...)
-			} else if !isComment(s.Text) {
-				v.add(policy.Text, s, "this tool cannot represent this line of %s", class)
-			}
+			v.readNetworkLine(policy, s, c, class, g)
 		}
 	}
 	return n
+}
+
+// readNetworkLine reads a line of a class of a network-qos policy.
+func (v *view) readNetworkLine(policy, l *Line, c *networkClass, class string, group int) {
+	mtu, _ := cutWords(l.Text, keyMTU)
+	pause, _ := cutWords(l.Text, keyPause)
+	noDrop, lossless := cutWords(l.Text, keyNoDrop)
+	if n, ok := lines.Number(mtu, maxMTU); ok {
+		c.mtu = n
+	} else if ps, ok := numbers(pause, qos.NumPriorities-1); ok {
+		c.pause |= qos.Priorities(ps...)
+	} else if lossless {
+		ps, why := v.noDrop(class, group, noDrop)
+		if why != "" {
+			v.noteTrafficRelevant(policy.Text, l, "%s", why)
+			return
+		}
+		c.pause |= ps
+		c.noDrop = l
+	} else if !isComment(l.Text) {
+		v.add(policy.Text, l, "this tool cannot represent this line of %s", class)
+	}
+}
+
+// noDrop returns the priorities that "pause no-drop" pauses in the class of a group: those that
+// follow it, else the CoS that input policies put into the group (Nexus 3000 and 5000 NX-OS QoS
+// Configuration Guides, type network-qos policies). why says why they are not known.
+func (v *view) noDrop(class string, group int, args string) (set qos.PrioritySet, why string) {
+	if _, predefined := v.m.queue(typeNetwork, class); predefined {
+		return 0, "a class of the switch pauses with \"" + keyPause + "\"; this is the form of Nexus 3000 and 5000, which have user-defined classes"
+	}
+	if args != "" {
+		list, _ := cutWords(args, "pfc-cos")
+		ps, ok := numbers(list, qos.NumPriorities-1)
+		if !ok {
+			return 0, "this tool cannot represent this line of " + class
+		}
+		return qos.Priorities(ps...), ""
+	}
+	quiet := *v
+	quiet.seen, quiet.unknown, quiet.why = map[Unknown]bool{}, nil, nil
+	quiet.inputs, quiet.matches, quiet.network = map[string]*classifier{}, map[string]matched{}, nil
+	for name := range v.policies[typeQoS] {
+		if !v.uses(name) {
+			continue
+		}
+		for p, g := range quiet.readInput(name).pcp() {
+			if int(g) == group {
+				set |= qos.Priorities(p)
+			}
+		}
+	}
+	if set == 0 {
+		return 0, "the class drops nothing; which priorities it pauses is not known, as no CoS is classified into its group"
+	}
+	return set, ""
+}
+
+// uses reports whether system qos or an interface attaches an input policy.
+func (v *view) uses(policy string) bool {
+	attaches := func(l *Line) bool {
+		rest, _, ok := last(l, keyInput)
+		return ok && firstWord(rest) == policy
+	}
+	if attaches(v.system) {
+		return true
+	}
+	for _, l := range v.ports {
+		if attaches(l) {
+			return true
+		}
+	}
+	return false
 }
 
 // networkPolicy writes a network-qos policy if the one in force does not do what the ports want.
@@ -236,7 +311,7 @@ func (p *planner) networkLines(old *network, carried map[int]int) []lines.Settin
 		default:
 			line(keyMTU, "mtu "+strconv.Itoa(theirs.mtu))
 		}
-		if lossless {
+		if lossless && !theirs.pausesBare(n) {
 			pause := keyPause + " " + strconv.Itoa(n)
 			line(pause, pause)
 		}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -40,6 +39,8 @@ type view struct {
 	seen    map[Unknown]bool
 	// why holds the first reason why a line of the text is not understood.
 	why map[*Line]string
+	// plain holds the lines in why whose meaning is known.
+	plain map[*Line]bool
 }
 
 func newView(c *Config, m ClassModel) *view {
@@ -47,7 +48,7 @@ func newView(c *Config, m ClassModel) *view {
 		m: m, global: &Line{}, classMaps: map[string]*Line{}, ports: map[string]*Line{}, raw: map[string]*Line{}, profiles: map[string]*Line{},
 		groups:   map[string]map[string]int{typeNetwork: {}, typeQueuing: {}},
 		policies: map[string]map[string]*Line{typeQoS: {}, typeNetwork: {}, typeQueuing: {}},
-		matches:  map[string]matched{}, lags: map[string]map[string]*Line{}, inputs: map[string]*classifier{}, outputs: map[string]*queues{}, pauseBuffers: map[string]pauseBuffers{}, seen: map[Unknown]bool{},
+		matches:  map[string]matched{}, lags: map[string]map[string]*Line{}, inputs: map[string]*classifier{}, outputs: map[string]*queues{}, pauseBuffers: map[string]pauseBuffers{}, seen: map[Unknown]bool{}, plain: map[*Line]bool{},
 	}
 	for _, l := range c.Lines {
 		h, ok := headOf(l.Text)
@@ -72,9 +73,21 @@ func newView(c *Config, m ClassModel) *view {
 			v.policies[h.typ][h.name] = l
 		}
 	}
+	v.restClasses()
 	v.inherit()
 	v.network = v.readNetwork()
 	return v
+}
+
+// restClasses gives the class of the rest its group in the policies that name it.
+func (v *view) restClasses() {
+	for _, typ := range []string{typeNetwork, typeQueuing} {
+		for _, p := range v.policies[typ] {
+			if classIn(p, classHeader(typ, restClass)) != nil {
+				v.groups[typ][restClass] = 0
+			}
+		}
+	}
 }
 
 // firstProfile returns the name of a port-profile without its type: "ethernet SERVERS".
@@ -164,11 +177,13 @@ func (v *view) queue(typ, class string) (int, bool) {
 		return q, true
 	}
 	q, ok := v.groups[typ][class]
-	if !ok && class == "class-default" && typ == typeNetwork && len(v.groups[typ]) > 0 {
-		return 0, true
-	}
 	return q, ok
 }
+
+// restClass is the class of what no other class matches. In policies of type network-qos and
+// queuing it has qos-group 0 (Nexus 3000 and 5000 NX-OS QoS Configuration Guides, system classes;
+// later releases take it as well).
+const restClass = "class-default"
 
 // class returns the class name for a queue in policies of a type: the user-defined class if a
 // policy uses one, else the predefined class.
@@ -311,7 +326,7 @@ func (v *view) readInput(name string) *classifier {
 		if _, at, ok := last(l, keySetDSCP); ok && dscp >= 0 {
 			rewriting = append(rewriting, at)
 		}
-		if class == "class-default" {
+		if class == restClass {
 			rest, restDSCP = group, dscp
 			continue
 		}
@@ -450,42 +465,6 @@ func (v *view) readClassMap(cm *Line) (m matched) {
 		}
 	}
 	return m
-}
-
-// Defaults of the watchdog timers (Nexus 9000 NX-OS QoS Configuration Guide, Configuring
-// Priority Flow Control).
-const (
-	defaultInterval   = 100 // milliseconds
-	defaultMultiplier = 1
-	defaultRestore    = 10
-)
-
-// timers holds the watchdog timers, which apply to the whole switch.
-type timers struct {
-	on                  bool
-	interval            time.Duration
-	multiplier, restore int
-}
-
-func (v *view) readTimers() timers {
-	number := func(key string, usual int) int {
-		rest, l, ok := last(v.global, key)
-		if !ok {
-			return usual
-		}
-		if n, ok := lines.Number(rest, 1e6); ok {
-			return n
-		}
-		v.add("", l, "not a number that this tool knows; the default is assumed")
-		return usual
-	}
-	rest, _, ok := last(v.global, keyWatchdog)
-	return timers{
-		on:         ok && rest == "on",
-		interval:   time.Duration(number(keyInterval, defaultInterval)) * time.Millisecond,
-		multiplier: number(keyMultiplier, defaultMultiplier),
-		restore:    number(keyRestore, defaultRestore),
-	}
 }
 
 // classIn returns the class of a policy with the given header; nil if there is none.

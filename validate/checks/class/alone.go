@@ -93,10 +93,14 @@ func eachClassified(check func(c *classified, prio int)) func(*checks.File) {
 // used reports whether traffic may reach a priority. On some systems the pause of a priority stops
 // the queue of another class, and systems without a trust mode classify by both fields.
 func (c *classified) used(prio int) bool {
-	if to := c.m.PFCToQueue[prio]; to >= 0 && len(reaching(c.m, int(to))) > 0 {
-		return true
+	byBoth := !c.q.Trust.Set
+	if to := c.m.PFCToQueue[prio]; to >= 0 {
+		byPCP := byBoth && slices.ContainsFunc(c.m.PCPToTC[:], func(tc int8) bool { return tc >= 0 && c.m.TCToQueue[tc] == to })
+		if byPCP || len(reaching(c.m, int(to))) > 0 {
+			return true
+		}
 	}
-	return len(c.into[prio]) > 0 || !c.q.Trust.Set && slices.Contains(c.m.PCPToTC[:], int8(prio))
+	return len(c.into[prio]) > 0 || byBoth && slices.Contains(c.m.PCPToTC[:], int8(prio))
 }
 
 func unusedAlone(c *classified, prio int) {
