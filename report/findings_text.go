@@ -261,5 +261,9 @@ func shortPlace(p string) string {
 
 // shortWheres lists the first intent lines of a cause.
 func shortWheres(c checks.Cause) string {
-	return words.Some(c.Wheres(), maxWheres)
+	wheres := c.Wheres()
+	for i := range wheres {
+		wheres[i] = natural.FoldLists(wheres[i])
+	}
+	return words.Some(wheres, maxWheres)
 }

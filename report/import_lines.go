@@ -128,8 +128,8 @@ func (g *alike) add(l render.Line) {
 	}
 	g.last = l.No
 	g.mixed = g.mixed || l.Why != g.why
-	if n := len(g.wheres); l.Where != "" && (n == 0 || g.wheres[n-1] != l.Where) {
-		g.wheres = append(g.wheres, l.Where)
+	if n, where := len(g.wheres), natural.FoldLists(l.Where); where != "" && (n == 0 || g.wheres[n-1] != where) {
+		g.wheres = append(g.wheres, where)
 	}
 	const most = 4 // at most 4 texts are kept, of which 3 are shown
 	if text := term.Clip(l.Text, 100); strings.Trim(text, ": ") != "" && len(g.texts) < most && !slices.Contains(g.texts, text) {

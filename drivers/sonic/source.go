@@ -108,7 +108,7 @@ func parse(raw []byte) (native.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cfg, cfg.PlainKeys()
+	return cfg, cfg.Modernize()
 }
 
 // shown is [parse] for the output of a switch.

@@ -44,12 +44,7 @@ func read(text []byte) (native.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := parse(text)
-	if err != nil {
-		return nil, err
-	}
-	cfg.PlainNames()
-	return cfg, nil
+	return parse(text)
 }
 
 // document returns the JSON object in a text: the terminal session around it, with its prompts, is

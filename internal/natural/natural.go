@@ -75,6 +75,22 @@ func Keys[V any](m map[string]V) []string {
 	return out
 }
 
+// FoldLists folds each list of more than four names in a text, as [Fold] does:
+// "QUEUE|Ethernet0,Ethernet4,Ethernet8,Ethernet12,Ethernet16|3" becomes "QUEUE|Ethernet[0-16:4]|3".
+func FoldLists(text string) string {
+	const few = 4
+	if strings.Count(text, ",") < few {
+		return text
+	}
+	words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '|' })
+	for _, w := range words {
+		if strings.Count(w, ",") >= few {
+			text = strings.Replace(text, w, Fold(strings.Split(w, ",")), 1)
+		}
+	}
+	return text
+}
+
 // Fold writes names as a short list with ranges of numbers: "Ethernet[0-124:4],PortChannel1",
 // "gpu[001-512]", "Ethernet[1-32]/[1-4]". An intent that uses the list expands it to the same
 // names.

@@ -37,3 +37,16 @@ func TestOrderAndFold(t *testing.T) {
 		}
 	}
 }
+
+func TestFoldLists(t *testing.T) {
+	for in, want := range map[string]string{
+		"QUEUE|Ethernet0,Ethernet4,Ethernet8,Ethernet12,Ethernet16|3": "QUEUE|Ethernet[0-16:4]|3",
+		"config_db.json PORT_QOS_MAP|e1,e2,e3,e4,e5":                  "config_db.json PORT_QOS_MAP|e[1-5]",
+		"QUEUE|Ethernet0,Ethernet4|3":                                 "QUEUE|Ethernet0,Ethernet4|3",
+		"a.yaml:3, b.yaml:4, c.yaml:5, d.yaml:6, e.yaml:7":            "a.yaml:3, b.yaml:4, c.yaml:5, d.yaml:6, e.yaml:7",
+	} {
+		if got := FoldLists(in); got != want {
+			t.Errorf("FoldLists(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render"
 )
@@ -45,8 +46,8 @@ func (d *deriver) origin(keys []int, attrs ...qos.Attr) string {
 		}
 		if l.No > 0 {
 			numbers = append(numbers, l.No)
-		} else if !slices.Contains(rows, l.Where) {
-			rows = append(rows, l.Where)
+		} else if row := natural.FoldLists(l.Where); !slices.Contains(rows, row) {
+			rows = append(rows, row)
 		}
 	}
 	slices.Sort(numbers)

@@ -29,7 +29,7 @@ func InAccount(table string) bool {
 // Account says what each field of the QoS tables does, one line per field, sorted by table, key and
 // field. cfg must contain the tables of [InAccount].
 func Account(cfg Config) []render.Line {
-	a := accountant{cfg: cfg, noted: map[[3]string]string{}, uses: map[string]*use{}, won: map[[3]string]*[16]string{}, reach: map[*qos.Maps]qos.PrioritySet{}}
+	a := accountant{cfg: cfg, noted: map[[3]string]string{}, uses: map[string]*use{}, won: map[[3]string]*[16]string{}, reach: map[*qos.Maps]qos.PrioritySet{}, rows: map[string]map[string][]writtenRow{}}
 	dev, unknown := Decode(cfg)
 	a.dev = dev
 	for _, u := range unknown {
@@ -46,8 +46,9 @@ func Account(cfg Config) []render.Line {
 				return unknownLine("this tool does not read the table")
 			}
 		}
-		for _, key := range natural.Keys(t.value) {
-			a.row(t.key, key, t.value[key], say)
+		written := cfg.written(t.key)
+		for _, key := range natural.Keys(written) {
+			a.row(t.key, key, written[key], say)
 		}
 	}
 	return a.out
@@ -63,9 +64,9 @@ type accountant struct {
 	// name an index, the last one wins.
 	won   map[[3]string]*[16]string
 	reach map[*qos.Maps]qos.PrioritySet
-	// groups holds the keys of BUFFER_PG by port, in order.
-	groups map[string][]string
-	out    []render.Line
+	// rows holds the rows of a table by port, in the order in which the switch takes them.
+	rows map[string]map[string][]writtenRow
+	out  []render.Line
 }
 
 // use lists the ports and indexes that refer to an object.
@@ -87,7 +88,7 @@ func (a *accountant) use(table, name string) *use {
 	return u
 }
 
-// addPort adds a port to the users of an object. Keys must come in sorted order.
+// addPort adds a port to the users of an object.
 func (u *use) addPort(port string) {
 	if n := len(u.ports); n == 0 || u.ports[n-1] != port {
 		u.ports = append(u.ports, port)
@@ -126,29 +127,70 @@ func (a *accountant) bindings() {
 	for name, row := range a.cfg[TProfile] {
 		a.use(TPool, row["pool"]).addPort(name)
 	}
+	for _, u := range a.uses {
+		if !slices.IsSortedFunc(u.ports, natural.Compare) {
+			u.ports = slices.Compact(natural.Sorted(u.ports))
+		}
+	}
 }
 
-// doubled describes an overlap with an earlier row that names a priority group of this row as well;
-// "" if there is none.
+// rowsOf returns the rows of a table that name a port, in the order in which the switch takes them.
+func (a *accountant) rowsOf(table, port string) []writtenRow {
+	by := a.rows[table]
+	if by == nil {
+		by = map[string][]writtenRow{}
+		a.rows[table] = by
+		for _, w := range a.cfg.inOrder(table) {
+			for _, p := range w.ports {
+				by[p] = append(by[p], w)
+			}
+		}
+	}
+	return by[port]
+}
+
+// followers returns the ports of a key without an index that take a field from its row. The others
+// are set by the row later, or do not exist, as missing says.
+func (a *accountant) followers(table, key, field string) (ports []string, later, missing string) {
+	for _, port := range portsIn(key) {
+		by := ""
+		rows := a.rowsOf(table, port)
+		for i := len(rows) - 1; i >= 0 && rows[i].key != key; i-- {
+			if _, sets := rows[i].row[field]; sets || isMask(field) {
+				by = rows[i].key
+				break
+			}
+		}
+		switch {
+		case a.dev.Ports[port] == nil:
+			missing = port
+		case by != "":
+			later = by
+		default:
+			ports = append(ports, port)
+		}
+	}
+	return ports, later, missing
+}
+
+// isMask reports whether a field of PORT_QOS_MAP is a bit mask, which a row without it empties.
+func isMask(field string) bool { return field == "pfc_enable" || field == "pfcwd_sw_enable" }
+
+// doubled describes an overlap of a row of BUFFER_PG with an earlier row that names a priority
+// group of the same port; "" if there is none.
 func (a *accountant) doubled(table, key string) string {
 	if table != TGroup {
 		return ""
 	}
-	if a.groups == nil {
-		a.groups = map[string][]string{}
-		for _, k := range natural.Keys(a.cfg[table]) {
-			port, _, _ := strings.Cut(k, "|")
-			a.groups[port] = append(a.groups[port], k)
-		}
-	}
-	port, own, _ := strings.Cut(key, "|")
-	for _, other := range a.groups[port] {
-		if other == key {
-			break
-		}
-		if overlaps(other, key) {
-			_, index, _ := strings.Cut(other, "|")
-			return fmt.Sprintf("rows %s and %s name the same priority group: removing either row takes away its buffer", index, own)
+	_, own, _ := strings.Cut(key, "|")
+	for _, port := range portsIn(key) {
+		for _, other := range a.rowsOf(table, port) {
+			if other.key == key {
+				break
+			}
+			if overlaps("|"+other.index, "|"+own) {
+				return fmt.Sprintf("rows %s and %s name the same priority group: removing either row takes away its buffer", other.index, own)
+			}
 		}
 	}
 	return ""
@@ -157,51 +199,52 @@ func (a *accountant) doubled(table, key string) string {
 // indexed records which key each queue or group of a table follows, and which ports use the objects
 // that those keys name.
 func (a *accountant) indexed(table string, fields []string) {
-	keys := slices.Sorted(func(yield func(string) bool) {
-		for key := range a.cfg[table] {
-			if !yield(key) {
-				return
-			}
-		}
-	})
-	for _, key := range keys {
-		port, idx, _ := strings.Cut(key, "|")
-		from, to, ok := Indexes(idx)
-		if !ok || a.dev.Ports[port] == nil {
-			continue
-		}
-		for _, f := range fields {
-			if _, is := a.cfg[table][key][f]; !is {
+	rows := a.cfg.inOrder(table)
+	for _, w := range rows {
+		from, to, ok := Indexes(w.index)
+		for _, port := range w.ports {
+			if !ok || a.dev.Ports[port] == nil {
 				continue
 			}
-			at := [3]string{table, port, f}
-			if a.won[at] == nil {
-				a.won[at] = &[16]string{}
-			}
-			for i := from; i <= to; i++ {
-				a.won[at][i] = key
+			for _, f := range fields {
+				if _, is := w.row[f]; !is {
+					continue
+				}
+				at := [3]string{table, port, f}
+				if a.won[at] == nil {
+					a.won[at] = &[16]string{}
+				}
+				for i := from; i <= to; i++ {
+					a.won[at][i] = w.key
+				}
 			}
 		}
 	}
-	for _, key := range keys {
-		port, idx, _ := strings.Cut(key, "|")
+	for _, w := range rows {
+		_, _, ok := Indexes(w.index)
 		for _, f := range fields {
-			name, is := a.cfg[table][key][f]
-			if own := a.indexesOf(table, key, f); is && own != 0 {
+			name, is := w.row[f]
+			if !is || !ok {
+				continue
+			}
+			for _, port := range w.ports {
+				if a.dev.Ports[port] == nil {
+					continue
+				}
 				u := a.use(references[table+" "+f], name)
-				u.addPort(port)
-				u.indexes |= own
-				u.paused |= a.dev.Ports[port].PFC.V
-			} else if _, _, ok := Indexes(idx); is && ok && a.dev.Ports[port] != nil {
-				a.use(references[table+" "+f], name) // of a queue above 7, which the model does not have
+				if own := a.indexesOf(table, port, w.key, f); own != 0 { // else it is of a queue above 7, or overridden
+					u.addPort(port)
+					u.indexes |= own
+					u.paused |= a.dev.Ports[port].PFC.V
+				}
 			}
 		}
 	}
 }
 
-// indexesOf returns the queues or groups whose value for a field comes from this key.
-func (a *accountant) indexesOf(table, key, field string) (s qos.PrioritySet) {
-	port, idx, _ := strings.Cut(key, "|")
+// indexesOf returns the queues or groups of a port whose value for a field comes from this key.
+func (a *accountant) indexesOf(table, port, key, field string) (s qos.PrioritySet) {
+	_, idx, _ := strings.Cut(key, "|")
 	won := a.won[[3]string{table, port, field}]
 	from, to, ok := Indexes(idx)
 	if won == nil || !ok {
@@ -213,6 +256,30 @@ func (a *accountant) indexesOf(table, key, field string) (s qos.PrioritySet) {
 		}
 	}
 	return s
+}
+
+// overridden describes a later row that sets a field of a queue or group of this row to another
+// value; "" if there is none. A switch that runs may follow the earlier row until it starts again,
+// if that was written last.
+func (a *accountant) overridden(table, key, field string) string {
+	_, idx, _ := strings.Cut(key, "|")
+	from, to, ok := Indexes(idx)
+	if !ok {
+		return ""
+	}
+	v := plainNames(a.cfg.written(table)[key][field])
+	for _, port := range portsIn(key) {
+		won := a.won[[3]string{table, port, field}]
+		if won == nil {
+			continue
+		}
+		for i := from; i <= to; i++ {
+			if by := won[i]; by != "" && by != key && plainNames(a.cfg.written(table)[by][field]) != v {
+				return fmt.Sprintf("%s|%s also sets it for %s %d and wins: a switch that starts takes its rows in the order of their keys", table, by, map[bool]string{true: "priority group", false: "queue"}[table == TGroup], i)
+			}
+		}
+	}
+	return ""
 }
 
 // reached returns the traffic classes that the maps of a port use, including class 0.
@@ -237,10 +304,10 @@ func (a *accountant) row(table, key string, row Row, say func(a *accountant, key
 		var l render.Line
 		if why := a.noted[[3]string{table, key, f}]; why != "" && f != "" {
 			l = unknownLine(why)
-		} else if l = say(a, key, f, row[f]); l.Fate == "" {
+		} else if l = say(a, key, f, plainNames(row[f])); l.Fate == "" {
 			continue
 		}
-		if why := a.doubled(table, key); why != "" {
+		if why := cmp.Or(a.overridden(table, key, f), a.doubled(table, key)); why != "" {
 			l.Check, l.Why = "BUF-18", why
 		}
 		l.Where, l.Text = where, strings.TrimSuffix(f, "@")+": "+row[f]
@@ -287,7 +354,7 @@ var accounts = func() map[string]func(a *accountant, key, field, value string) r
 		TPort: (*accountant).port, TChannel: (*accountant).channel, TPortQoS: (*accountant).portQoS,
 		TScheduler: (*accountant).scheduler, TWRED: (*accountant).wred, TQueue: (*accountant).queue,
 		TGroup: (*accountant).group, TBufferQueue: (*accountant).bufferQueue, TProfile: (*accountant).profile, TPool: (*accountant).pool,
-		TIngressList: profileList(qos.KindIngressProfiles), TEgressList: profileList(qos.KindEgressProfiles),
+		TIngressList: profileList(TIngressList, qos.KindIngressProfiles), TEgressList: profileList(TEgressList, qos.KindEgressProfiles),
 		TCable: (*accountant).cable, TWatchdog: (*accountant).watchdog,
 		TDefaultBuffer: headroomInput("default_dynamic_th", "over_subscribe_ratio"), TPattern: headroomInput("mtu", "small_packet_percentage"),
 		TMetadata: nil, TMember: nil, TSwitch: nil, TTunnel: tunnelField, TVXLAN: tunnelField,
@@ -352,32 +419,52 @@ func (a *accountant) channel(name, field, v string) render.Line {
 
 func (a *accountant) portQoS(key, field, v string) render.Line {
 	t := slices.IndexFunc(mapTables[:], func(m mapTable) bool { return m.field == field })
-	p := a.dev.Ports[key]
+	if key == globalKey {
+		switch {
+		case field != "dscp_to_tc_map":
+			return inert("the switch reads only dscp_to_tc_map of the global row")
+		case v == "":
+			return inert("it names no map")
+		case a.cfg.Row(TDSCPToTC, v) == nil:
+			return unknownLine("there is no such map")
+		}
+		return represented(nil, qos.KindGlobalMap.Table(qos.DSCPToTC))
+	}
+	ports, later, missing := a.followers(TPortQoS, key, field)
 	switch {
-	case key == globalKey && field != "dscp_to_tc_map":
-		return inert("the switch reads only dscp_to_tc_map of the global row")
-	case p == nil && key != globalKey:
-		return unknownLine(noPort)
+	case missing != "":
+		return unknownLine(noPortOf(key, missing))
+	case len(ports) == 0:
+		return inert("%s also sets it and takes precedence", later)
 	case t >= 0 && v == "":
 		return inert("it names no map")
 	case t >= 0 && a.cfg.Row(mapTables[t].table, v) == nil:
 		return unknownLine("there is no such map")
-	case t >= 0 && key == globalKey:
-		return represented(nil, qos.KindGlobalMap.Table(qos.DSCPToTC))
 	case t >= 0:
-		return represented([]string{key}, qos.KindMap.Table(qos.Table(t)))
+		return represented(ports, qos.KindMap.Table(qos.Table(t)))
 	case field == "pfc_enable" && v == "":
 		return standard("PFC is off")
 	case field == "pfc_enable":
-		return represented([]string{key}, qos.KindPFC.Attr())
-	case field == "pfcwd_sw_enable" && v == "":
-		return standard("the watchdog guards nothing")
-	case field == "pfcwd_sw_enable" && a.cfg.Row(TWatchdog, key) == nil:
-		return failing(inert("PFC_WD has no row of the port, so no watchdog runs on it"), "WD-03", p.PFC.V != 0)
+		return represented(ports, qos.KindPFC.Attr())
 	case field == "pfcwd_sw_enable":
-		return failing(represented([]string{key}, qos.KindWatchdog.Attr()), "WD-03", p.PFC.V&^p.Watchdog.V.Priorities != 0)
+		return a.watched(ports, v)
 	}
 	return unknownLine(noField)
+}
+
+// watched explains pfcwd_sw_enable of ports.
+func (a *accountant) watched(ports []string, v string) render.Line {
+	guarded := slices.DeleteFunc(slices.Clone(ports), func(port string) bool { return a.cfg.Row(TWatchdog, port) == nil })
+	fails := func(l render.Line, of []string, fault func(p *qos.Port) bool) render.Line {
+		return failing(l, "WD-03", slices.ContainsFunc(of, func(port string) bool { return fault(a.dev.Ports[port]) }))
+	}
+	switch {
+	case v == "":
+		return standard("the watchdog guards nothing")
+	case len(guarded) == 0:
+		return fails(inert("PFC_WD has no row of the port, so no watchdog runs on it"), ports, func(p *qos.Port) bool { return p.PFC.V != 0 })
+	}
+	return fails(represented(guarded, qos.KindWatchdog.Attr()), guarded, func(p *qos.Port) bool { return p.PFC.V&^p.Watchdog.V.Priorities != 0 })
 }
 
 func (a *accountant) mapEntry(t qos.Table, name, from, to string) render.Line {
@@ -577,28 +664,51 @@ func greenField(field string) (own, colour string) {
 // indexedRow explains a field of a "port|index" row. The line carries the attributes of the queues
 // or groups that follow the row.
 func (a *accountant) indexedRow(table, key, field, object string, kinds ...qos.Kind) render.Line {
-	port, idx, _ := strings.Cut(key, "|")
-	_, _, ok := Indexes(idx)
-	own := a.indexesOf(table, key, field)
+	_, idx, _ := strings.Cut(key, "|")
+	from, _, ok := Indexes(idx)
+	var ports []string
+	var own qos.PrioritySet
+	missing, later := "", ""
+	for _, port := range portsIn(key) {
+		of := a.indexesOf(table, port, key, field)
+		switch {
+		case a.dev.Ports[port] == nil:
+			missing = port
+		case of != 0:
+			ports, own = append(ports, port), own|of
+		default:
+			if won := a.won[[3]string{table, port, field}]; won != nil && ok && from < qos.NumPriorities && won[from] != key {
+				later = won[from]
+			}
+		}
+	}
 	switch {
-	case port == "CPU":
+	case missing == "CPU":
 		return notCovered()
 	case strings.Count(key, "|") > 1:
 		return unknownLine("a key of a chassis, with host and ASIC: this tool reads and writes those of single switches")
-	case a.dev.Ports[port] == nil:
-		return unknownLine(noPort)
+	case missing != "":
+		return unknownLine(noPortOf(key, missing))
 	case !ok:
 		return unknownLine("not an index, or a range of them")
+	case own == 0 && later != "":
+		return inert("%s also sets it and takes precedence", later)
 	case own == 0:
-		from, _, _ := Indexes(idx)
-		if won := a.won[[3]string{table, port, field}]; won != nil && from < qos.NumPriorities && won[from] != key {
-			return inert("%s also sets it and takes precedence", won[from])
-		}
 		return unknownLine("this tool manages queues and groups 0 to 7")
+	case object == "":
+		return inert("it names no object")
 	case object != "NULL" && a.cfg.Row(references[table+" "+field], object) == nil:
 		return unknownLine("there is no " + references[table+" "+field] + "|" + object)
 	}
-	return represented([]string{port}, attrsAt(own, kinds...)...)
+	return represented(ports, attrsAt(own, kinds...)...)
+}
+
+// noPortOf says that a port which a key names does not exist.
+func noPortOf(key, port string) string {
+	if strings.Contains(key, ",") {
+		return noPort + ": " + port
+	}
+	return noPort
 }
 
 func (a *accountant) queue(key, field, v string) render.Line {
@@ -632,10 +742,10 @@ func (a *accountant) group(key, field, v string) render.Line {
 		kinds = append(kinds, qos.KindLossless)
 	}
 	l := a.indexedRow(TGroup, key, field, v, kinds...)
-	port, _, _ := strings.Cut(key, "|")
-	lossless := xoff > 0 || v == "NULL" && a.dev.Platform.DynamicBuffers
-	if p := a.dev.Ports[port]; p != nil && l.Fate == render.Represented {
-		l = failing(l, "PFC-04", lossless && a.indexesOf(TGroup, key, field)&^groupsOf(p) != 0)
+	if lossless := xoff > 0 || v == "NULL" && a.dev.Platform.DynamicBuffers; lossless && l.Fate == render.Represented {
+		l = failing(l, "PFC-04", slices.ContainsFunc(l.Ports, func(port string) bool {
+			return a.indexesOf(TGroup, port, key, field)&^groupsOf(a.dev.Ports[port]) != 0
+		}))
 	}
 	return l
 }
@@ -682,15 +792,18 @@ func (a *accountant) pool(name, field, _ string) render.Line {
 	return notCovered()
 }
 
-func profileList(kind qos.Kind) func(a *accountant, key, field, value string) render.Line {
-	return func(a *accountant, port, field, _ string) render.Line {
+func profileList(table string, kind qos.Kind) func(a *accountant, key, field, value string) render.Line {
+	return func(a *accountant, key, field, _ string) render.Line {
+		ports, later, missing := a.followers(table, key, field)
 		switch {
 		case field != "profile_list" && field != "profile_list@":
 			return unknownLine(noField)
-		case a.dev.Ports[port] == nil:
-			return unknownLine(noPort)
+		case missing != "":
+			return unknownLine(noPortOf(key, missing))
+		case len(ports) == 0:
+			return inert("%s also sets it and takes precedence", later)
 		}
-		return represented([]string{port}, kind.Attr())
+		return represented(ports, kind.Attr())
 	}
 }
 
@@ -701,6 +814,8 @@ func (a *accountant) cable(list, port, v string) render.Line {
 		return unknownLine("this tool reads the list " + cableName)
 	case p == nil:
 		return unknownLine(noPort)
+	case v == noCable:
+		return inert("the switch takes it for no length")
 	}
 	// Without a cable length the switch creates no headroom (sonic-swss:cfgmgr/buffermgr.cpp).
 	return failing(represented([]string{port}, qos.KindCable.Attr()), "PFC-03", v == "0m" && p.PFC.V != 0 && !a.dev.Platform.DynamicBuffers)

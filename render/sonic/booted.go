@@ -15,10 +15,10 @@ import (
 // and a row of its table (sonic-swss cfgmgr/buffermgr.cpp, doSpeedUpdateTask). m holds the table
 // that SONiC publishes for the switch; nil if it is not known. Groups that have a row keep it.
 func Booted(saved Config, m *catalog.Model) Config {
+	out := saved.migrated()
 	if bufferModel(saved) == "dynamic" {
-		return saved
+		return out
 	}
-	out := maps.Clone(saved)
 	out[TProfile], out[TGroup] = maps.Clone(saved[TProfile]), maps.Clone(saved[TGroup])
 	bound := map[string]bool{} // "Ethernet0|3"
 	for key := range saved[TGroup] {
@@ -29,8 +29,12 @@ func Booted(saved Config, m *catalog.Model) Config {
 		}
 	}
 	upOnly := m != nil && m.ASIC() != nil && m.ASIC().PFCToGroupMap
+	shared := saved.sharedRows(TPortQoS)
 	for _, port := range natural.Keys(saved[TPortQoS]) {
 		row := saved.Row(TPort, port)
+		if shared[port] != "" {
+			continue // buffermgrd takes the whole key for the name of one port
+		}
 		if row["speed"] == "" || row["admin_status"] == "" || upOnly && row["admin_status"] != "up" {
 			continue
 		}
@@ -41,6 +45,23 @@ func Booted(saved Config, m *catalog.Model) Config {
 			if name := out.derive(row["speed"], saved.cable(port), m); name != "" {
 				out.Put(TGroup, port+"|"+g, Row{"profile": name})
 			}
+		}
+	}
+	return out
+}
+
+// migrated returns the configuration without references in brackets, which a switch rewrites when
+// it starts.
+func (c Config) migrated() Config {
+	out := maps.Clone(c)
+	for name, t := range c {
+		if !strings.HasSuffix(name, asWritten) {
+			continue
+		}
+		if plain, _ := withoutBrackets(t); hasListKey(plain) {
+			out[name] = plain
+		} else {
+			delete(out, name)
 		}
 	}
 	return out

@@ -17,7 +17,6 @@ package sonic
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"strconv"
 	"strings"
@@ -48,71 +47,6 @@ func (c Config) Put(table, key string, row Row) {
 
 // Row returns a row, or nil.
 func (c Config) Row(table, key string) Row { return c[table][key] }
-
-// PlainNames turns references such as "[WRED_PROFILE|AZURE_LOSSLESS]", and lists of them, into
-// plain names, in place. Old releases saved configurations with such references; newer ones rewrite
-// them at startup (sonic-utilities:scripts/db_migrator.py, qos_db_fieldval_reference_remove).
-func (c Config) PlainNames() {
-	for _, t := range c {
-		for _, row := range t {
-			for field, v := range row {
-				row[field] = plainNames(v)
-			}
-		}
-	}
-}
-
-// PlainKeys splits rows whose key names several ports, "Ethernet0,Ethernet4|3", into one row per
-// port, in place. The first releases wrote such keys, and the switch still accepts them
-// (sonic-swss:orchagent/qosorch.cpp, list_item_delimiter). The original keys are recorded in
-// [TShared]. It returns an error if there would be too many rows.
-func (c Config) PlainKeys() error {
-	const most = 1 << 20
-	for _, tn := range []string{TPortQoS, TQueue, TGroup, TBufferQueue, TIngressList, TEgressList} {
-		for key, row := range c[tn] {
-			list, rest, indexed := strings.Cut(key, "|")
-			ports := strings.Split(list, ",")
-			if len(ports) < 2 {
-				continue
-			}
-			if len(ports)+len(c[tn]) > most {
-				return fmt.Errorf("%w: %s names too many ports", errFormat, tn)
-			}
-			delete(c[tn], key)
-			for _, port := range ports {
-				if indexed {
-					port += "|" + rest
-				}
-				if c.Row(tn, port) == nil {
-					c.Put(tn, port, row)
-				}
-				c.Put(TShared, tn+"|"+port, Row{"row": tn + "|" + key})
-			}
-		}
-	}
-	return nil
-}
-
-// TShared is not a table of a switch. For each row that PlainKeys made, such as
-// "QUEUE|Ethernet0|3", it records the original row of several ports.
-const TShared = "rows of several ports"
-
-func plainNames(v string) string {
-	if !strings.HasPrefix(v, "[") {
-		return v
-	}
-	refs := strings.Split(v, ",")
-	for i, ref := range refs {
-		ref, open := strings.CutPrefix(ref, "[")
-		ref, shut := strings.CutSuffix(ref, "]")
-		table, name, ok := strings.Cut(ref, "|")
-		if !open || !shut || !ok || !WantTable(table) {
-			return v
-		}
-		refs[i] = name
-	}
-	return strings.Join(refs, ",")
-}
 
 // Clone returns a deep copy.
 func (c Config) Clone() Config {

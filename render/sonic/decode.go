@@ -205,12 +205,15 @@ func inPortQoS(field string) bool {
 }
 
 func (d *decoder) portQoS() {
-	for key, row := range d.cfg[TPortQoS] {
-		for f, v := range row {
+	for _, w := range d.cfg.inOrder(TPortQoS) {
+		for f, v := range w.row {
 			if !inPortQoS(f) {
-				d.open(TPortQoS, key, f, v, "this tool does not know the field and leaves it")
+				d.open(TPortQoS, w.key, f, v, "this tool does not know the field and leaves it")
 			}
 		}
+	}
+	shared := d.cfg.sharedRows(TPortQoS)
+	for key, row := range d.cfg[TPortQoS] {
 		var names mapNames
 		for t, m := range mapTables {
 			names[t] = row[m.field]
@@ -222,7 +225,7 @@ func (d *decoder) portQoS() {
 		}
 		p := d.dev.Ports[key]
 		if p == nil {
-			d.note(TPortQoS, key, "", "", "no such port")
+			d.note(TPortQoS, cmp.Or(shared[key], key), "", "", "no such port")
 			continue
 		}
 		p.Maps = qos.Of(d.lookupMaps(names))
@@ -310,21 +313,22 @@ func (d *decoder) readMap(table, name string, into []int8, limit int) {
 	}
 }
 
-// portIndexes calls do for each index of each "port|a-b" key of a table.
-func (d *decoder) portIndexes(table string, do func(key string, p *qos.Port, i int, row Row)) {
-	// Sorted, so that the same one of two overlapping keys wins every time.
-	for _, key := range slices.Sorted(maps.Keys(d.cfg[table])) {
-		name, idx, ok := strings.Cut(key, "|")
-		from, to, good := Indexes(idx)
-		p := d.dev.Ports[name]
-		if !ok || !good || p == nil {
-			if name != "CPU" {
-				d.open(table, key, "", "", "not a port and an index that this tool knows")
+// portIndexes calls do for each index of each "port|a-b" key of a table, in the order in which the
+// switch takes the rows.
+func (d *decoder) portIndexes(table string, do func(w *writtenRow, p *qos.Port, i int)) {
+	for _, w := range d.cfg.inOrder(table) {
+		from, to, good := Indexes(w.index)
+		for _, name := range w.ports {
+			p := d.dev.Ports[name]
+			if !good || p == nil {
+				if name != "CPU" {
+					d.open(table, w.key, "", "", "not a port and an index that this tool knows")
+				}
+				continue
 			}
-			continue
-		}
-		for i := from; i <= to && i < qos.NumPriorities; i++ {
-			do(key, p, i, d.cfg[table][key])
+			for i := from; i <= to && i < qos.NumPriorities; i++ {
+				do(&w, p, i)
+			}
 		}
 	}
 }
@@ -332,10 +336,13 @@ func (d *decoder) portIndexes(table string, do func(key string, p *qos.Port, i i
 func (d *decoder) queues() {
 	scheds := map[string]qos.Scheduler{}
 	curves := map[string]qos.ECN{}
-	d.portIndexes(TQueue, func(key string, p *qos.Port, i int, row Row) {
-		for f, v := range row {
+	d.portIndexes(TQueue, func(w *writtenRow, p *qos.Port, i int) {
+		for f, v := range w.row {
 			switch f {
 			case "scheduler":
+				if v == "" {
+					continue
+				}
 				s, ok := scheds[v]
 				if !ok {
 					s = d.scheduler(v)
@@ -343,6 +350,10 @@ func (d *decoder) queues() {
 				}
 				p.Queues[i].Scheduler = qos.Of(s)
 			case "wred_profile":
+				if v == "" {
+					p.Queues[i].ECN = qos.Of(qos.ECN{})
+					continue
+				}
 				c, ok := curves[v]
 				if !ok {
 					c = d.curve(v)
@@ -350,12 +361,12 @@ func (d *decoder) queues() {
 				}
 				p.Queues[i].ECN = qos.Of(c)
 			default:
-				d.open(TQueue, key, f, v, "this tool does not know the field and leaves it")
+				d.open(TQueue, w.key, f, v, "this tool does not know the field and leaves it")
 			}
 		}
 	})
-	d.portIndexes(TBufferQueue, func(_ string, p *qos.Port, i int, row Row) {
-		p.Queues[i].Buffer = qos.Of(row["profile"])
+	d.portIndexes(TBufferQueue, func(w *writtenRow, p *qos.Port, i int) {
+		p.Queues[i].Buffer = qos.Of(w.row["profile"])
 	})
 }
 
@@ -447,19 +458,21 @@ func derivedProfile(c Config, port string) string {
 }
 
 func (d *decoder) groups() {
-	d.portIndexes(TGroup, func(key string, p *qos.Port, i int, row Row) {
+	d.portIndexes(TGroup, func(w *writtenRow, p *qos.Port, i int) {
+		// The row replaces what an earlier row said of the group.
 		g := &p.Groups[i]
-		name := row["profile"]
+		*g = qos.Group{}
+		name := w.row["profile"]
 		if name == "NULL" {
 			g.Lossless = qos.Of(d.dev.Platform.DynamicBuffers)
 			if !d.dev.Platform.DynamicBuffers {
-				d.note(TGroup, key, "profile", name, "means nothing in the traditional buffer model")
+				d.note(TGroup, w.key, "profile", name, "means nothing in the traditional buffer model")
 			}
 			return
 		}
 		prof, ok := d.dev.Profiles[name]
 		if !ok {
-			d.note(TGroup, key, "profile", name, "no such profile")
+			d.note(TGroup, w.key, "profile", name, "no such profile")
 		}
 		g.Lossless = qos.Of(prof.XOFF > 0)
 		if prof.XOFF > 0 {
@@ -505,6 +518,9 @@ func (d *decoder) lists() {
 
 func (d *decoder) cables() {
 	for port, v := range d.cfg.Row(TCable, cableName) {
+		if v == noCable {
+			continue
+		}
 		p := d.dev.Ports[port]
 		n, err := strconv.Atoi(strings.TrimSuffix(v, "m"))
 		if p == nil || err != nil || n < 0 || !strings.HasSuffix(v, "m") {
@@ -514,6 +530,10 @@ func (d *decoder) cables() {
 		p.Cable = qos.Of(units.Length(n))
 	}
 }
+
+// noCable is the text that buffermgrd takes for no length (sonic-swss:cfgmgr/buffermgr.cpp,
+// doCableTask).
+const noCable = "None"
 
 // members records the port channel of each port, which is read but never written.
 func (d *decoder) members() {

@@ -110,20 +110,20 @@ func (o Op) covers(field qos.Attr) bool {
 	return ok && int(field.Index) >= from && int(field.Index) <= to
 }
 
-// bound returns the object that an index of a port refers to, "" if there is none.
+// bound returns the object that an index of a port refers to, "" if there is none. If several rows
+// set the field for the index, the one that the switch takes last counts (see inOrder).
 func bound(c Config, table, port string, i int, field string) string {
-	if r := c.Row(table, port+"|"+strconv.Itoa(i)); r != nil {
-		return r[field]
-	}
-	for from := range qos.NumPriorities {
-		for to := from + 1; to < qos.NumPriorities; to++ {
-			if i < from || i > to {
-				continue
+	last, name := "", ""
+	for from := range i + 1 {
+		for to := i; to < qos.NumPriorities; to++ {
+			index := strconv.Itoa(from)
+			if to > from {
+				index += "-" + strconv.Itoa(to)
 			}
-			if r := c.Row(table, port+"|"+strconv.Itoa(from)+"-"+strconv.Itoa(to)); r != nil {
-				return r[field]
+			if v, is := c.Row(table, port+"|"+index)[field]; is && index > last {
+				last, name = index, v
 			}
 		}
 	}
-	return ""
+	return name
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -123,7 +122,7 @@ func (p *planner) blockReadOnly() {
 	for _, r := range Refusals(p.desired, p.Release) {
 		blocked[r.Place] = r.Why + "; change the value in the intent"
 	}
-	shared := p.shared()
+	old := p.unwritable()
 	chassis := p.running.Row(TMetadata, "localhost")["switch_type"] == "voq"
 	for _, c := range p.changes {
 		if why, ok := readOnly[c.Field.Kind]; ok {
@@ -133,8 +132,8 @@ func (p *planner) blockReadOnly() {
 		} else if chassis && c.Field.Kind.Of() == qos.OfQueue {
 			// sonic-yang-models:sonic-queue.yang, switch_type voq
 			blocked[c.Place()] = "the queues of a chassis have keys with host and ASIC, which this tool does not write"
-		} else if row := cmp.Or(shared[c.Port], shared[""]); row != "" {
-			blocked[c.Place()] = fmt.Sprintf("%s names several ports in one row, which the YANG models of SONiC reject; give each port its own row on the switch", row)
+		} else if why := cmp.Or(old[c.Port], old[""]); why != "" {
+			blocked[c.Place()] = why
 		}
 	}
 	if len(blocked) == 0 {
@@ -149,18 +148,27 @@ func (p *planner) blockReadOnly() {
 	}
 }
 
-// shared returns, for each port, a row whose key names the port together with others. Unless rows
-// bypass the config updater, "" maps to such a row too: the updater rejects every change to a
-// configuration that its models reject.
-func (p *planner) shared() map[string]string {
+// unwritable says, for each port with rows in an old form, why no row of the port can be changed:
+// the YANG models reject them. Unless rows bypass the config updater, the same holds for "", which
+// stands for every port: the updater rejects every change to a configuration that its models reject.
+func (p *planner) unwritable() map[string]string {
 	out := map[string]string{}
-	for _, at := range natural.Keys(p.running[TShared]) {
-		row := p.running.Row(TShared, at)["row"]
-		_, key, _ := strings.Cut(at, "|")
-		port, _, _ := strings.Cut(key, "|")
-		out[port] = row
+	add := func(port, why string) {
+		out[port] = cmp.Or(out[port], why)
 		if !p.Direct {
-			out[""] = row
+			out[""] = cmp.Or(out[""], why)
+		}
+	}
+	for _, table := range listed {
+		shared := p.running.sharedRows(table)
+		for _, port := range natural.Keys(shared) {
+			add(port, fmt.Sprintf("%s|%s names several ports in one row, which the YANG models of SONiC reject; give each port its own row on the switch", table, shared[port]))
+		}
+		written := p.running[table+asWritten]
+		for _, key := range natural.Keys(written) {
+			if ports := portsIn(key); len(ports) == 1 && !maps.Equal(written[key], p.running.Row(table, key)) {
+				add(ports[0], fmt.Sprintf("%s|%s refers to an object in brackets, which the YANG models of SONiC reject; write its name alone on the switch", table, key))
+			}
 		}
 	}
 	return out

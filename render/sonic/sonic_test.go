@@ -342,7 +342,9 @@ func TestReferencesOfOldReleases(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg.PlainNames()
+		if err := cfg.Modernize(); err != nil {
+			t.Fatal(err)
+		}
 		d, unknown := Decode(cfg)
 		if len(unknown) != 1 { // the map lists only some code points
 			t.Errorf("%s: %v", form, unknown)
@@ -352,7 +354,10 @@ func TestReferencesOfOldReleases(t *testing.T) {
 	if d := cmp.Diff(read[0], read[1]); d != "" {
 		t.Error(d)
 	}
-	for _, v := range []string{"", "[", "[]", "[x]", "[x|y]", "[PORT", "PORT|y]", "[PORT|y],z"} {
+	if got := plainNames("[]"); got != "" { // sonic-utilities:scripts/ecnconfig wrote it for "off" until 2023
+		t.Errorf("[] became %q", got)
+	}
+	for _, v := range []string{"", "[", "[x]", "[x|y]", "[PORT", "PORT|y]", "[PORT|y],z"} {
 		if got := plainNames(v); got != v {
 			t.Errorf("%q became %q", v, got)
 		}
