@@ -18,6 +18,9 @@ type Line struct {
 	// Check is the ID of the catalogue check that the line fails whatever the intent says; ""
 	// for none.
 	Check string `json:"check,omitempty"`
+	// Sure is set if the line fails the check for certain, and not only where nothing outside of the
+	// configuration makes up for it.
+	Sure bool `json:"-"`
 	// Ports lists the ports that the line affects (nil for the switch as a whole), and Attrs the
 	// attributes that it sets there. Both matter only for represented lines, and lines may share
 	// the slices.

@@ -31,7 +31,7 @@ type Config struct {
 func Alone(cs []Config) []checks.Finding {
 	var out []checks.Finding
 	for i := range cs {
-		r := &soloRun{c: &cs[i], text: readText(&cs[i]), seen: map[aloneCause]int{}, half: map[string]bool{}, unpaused: map[string]bool{}, lineSaid: map[aloneCause]bool{}}
+		r := &soloRun{c: &cs[i], text: readText(&cs[i]), seen: map[aloneCause]int{}, half: map[string]bool{}, unpaused: map[string]bool{}, lineSaid: map[aloneCause]int{}}
 		r.lines()
 		r.values()
 		r.account()
@@ -53,8 +53,8 @@ type soloRun struct {
 	list []aloneFinding
 	seen map[aloneCause]int
 	half map[string]bool // ports with half of a watchdog configuration, which get no WD-01
-	// lineSaid holds the checks, blocks and reasons of lines that already have a finding.
-	lineSaid map[aloneCause]bool
+	// lineSaid holds the findings of lines by check, block and reason, as indexes of list.
+	lineSaid map[aloneCause]int
 	// unpaused holds ports that have PFC lines but pause nothing.
 	unpaused map[string]bool
 }
@@ -108,7 +108,18 @@ func (r *soloRun) foundAt(id string, s checks.Severity, port string, line int, w
 	r.add(aloneFinding{Finding: checks.Finding{ID: id, Severity: s, What: fmt.Sprintf(what, args...)}, line: line}, port)
 }
 
-func (r *soloRun) add(f aloneFinding, port string) {
+// addPorts adds the ports that the finding lacks.
+func (f *aloneFinding) addPorts(ports []string) {
+	for _, p := range ports {
+		if p != "" && !slices.Contains(f.Ports, p) {
+			f.Ports = append(f.Ports, p)
+		}
+	}
+}
+
+// add adds a finding, or the port to the same finding of another port, and returns its index in the
+// list.
+func (r *soloRun) add(f aloneFinding, port string) int {
 	check := Lookup(f.ID)
 	check.MayFind(f.Severity)
 	key := aloneCause{f.ID, f.What, f.line}
@@ -125,6 +136,7 @@ func (r *soloRun) add(f aloneFinding, port string) {
 	if port != "" {
 		r.list[i].Ports = append(r.list[i].Ports, port)
 	}
+	return i
 }
 
 // findings returns the findings, each with the place of its first port.
@@ -214,33 +226,36 @@ func (r *soloRun) fails(check *checks.Check, l *render.Line) {
 	if r.c.Running.Ports[port] != nil {
 		ports = []string{port}
 	}
+	if len(ports) == 0 {
+		ports = []string{""}
+	}
+	again := aloneCause{check.ID, l.Where + "\n" + l.Why, 0}
+	if i, is := r.lineSaid[again]; is {
+		r.list[i].addPorts(ports)
+		return
+	}
 	said := slices.ContainsFunc(r.list, func(f aloneFinding) bool {
 		if f.ID != check.ID {
 			return false
 		}
-		return len(ports) > 0 && slices.Contains(f.Ports, ports[0]) || f.row == "" && (f.line == 0 || len(ports) == 0)
+		return ports[0] != "" && slices.Contains(f.Ports, ports[0]) || f.row == "" && (f.line == 0 || ports[0] == "")
 	})
-	again := aloneCause{check.ID, l.Where + "\n" + l.Why, 0}
-	if said || r.lineSaid[again] || (check.ID == "WD-06" || check.ID == "PFC-15") && len(ports) > 0 && r.unpaused[ports[0]] {
+	if said || (check.ID == "WD-06" || check.ID == "PFC-15") && r.unpaused[ports[0]] {
 		return // a port that pauses nothing has nothing to watch
 	}
-	r.lineSaid[again] = true
 	f := aloneFinding{line: l.No, row: cmp.Or(l.Where, l.Text), Finding: checks.Finding{ID: check.ID, Severity: check.Rules[len(check.Rules)-1].Severity, What: cmp.Or(l.Why, check.Title)}}
-	if unpausing[check.ID] {
-		f.Severity = checks.Error
+	if unpausing[check.ID] || l.Sure {
+		f.Severity = check.Worst()
 	}
 	if text := strings.Trim(l.Text, ": "); text != "" {
 		f.What = term.CleanLine(text) + ": " + f.What
 	}
-	if len(ports) == 0 {
-		if l.No == 0 {
-			f.What = term.CleanLine(l.Where) + " " + f.What
-		}
-		ports = []string{""}
+	if ports[0] == "" && l.No == 0 {
+		f.What = term.CleanLine(l.Where) + " " + f.What
 	}
 	for _, p := range ports {
 		r.half[p] = r.half[p] || check.ID == "WD-06"
 		r.unpaused[p] = r.unpaused[p] || p != "" && unpausing[check.ID]
-		r.add(f, p)
+		r.lineSaid[again] = r.add(f, p)
 	}
 }

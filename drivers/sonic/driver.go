@@ -338,7 +338,7 @@ func (d *driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
 // Account says what each field of the configuration in a snapshot does.
 func (d *driver) Account(s *drivers.Snapshot) []render.Line {
 	if b, ok := s.Native.(*booted); ok {
-		return native.Account(b.saved)
+		return native.AccountSaved(b.saved, b.running, d.headroom.rows, d.headroom.of)
 	}
 	return native.Account(config(s))
 }

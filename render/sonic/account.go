@@ -28,15 +28,23 @@ func InAccount(table string) bool {
 
 // Account says what each field of the QoS tables does, one line per field, sorted by table, key and
 // field. cfg must contain the tables of [InAccount].
-func Account(cfg Config) []render.Line {
-	a := accountant{cfg: cfg, noted: map[[3]string]string{}, uses: map[string]*use{}, won: map[[3]string]*[16]string{}, reach: map[*qos.Maps]qos.PrioritySet{}, rows: map[string]map[string][]writtenRow{}}
+func Account(cfg Config) []render.Line { return newAccountant(cfg).lines() }
+
+// newAccountant decodes a configuration and records who refers to which object.
+func newAccountant(cfg Config) *accountant {
+	a := &accountant{cfg: cfg, losses: map[string]loss{}, noted: map[[3]string]string{}, uses: map[string]*use{}, won: map[[3]string]*[16]string{}, reach: map[*qos.Maps]qos.PrioritySet{}, rows: map[string]map[string][]writtenRow{}}
 	dev, unknown := Decode(cfg)
 	a.dev = dev
 	for _, u := range unknown {
 		a.noted[[3]string{u.Table, u.Key, u.Field}] = u.Why
 	}
 	a.bindings()
-	for _, t := range sorted(cfg, nil) {
+	return a
+}
+
+// lines explains all rows.
+func (a *accountant) lines() []render.Line {
+	for _, t := range sorted(a.cfg, nil) {
 		say, known := accounts[t.key]
 		switch {
 		case !known && !unread.MatchString(t.key), t.key == TMetadata, t.key == TSwitch, t.key == TMember:
@@ -46,7 +54,7 @@ func Account(cfg Config) []render.Line {
 				return unknownLine("this tool does not read the table")
 			}
 		}
-		written := cfg.written(t.key)
+		written := a.cfg.written(t.key)
 		for _, key := range natural.Keys(written) {
 			a.row(t.key, key, written[key], say)
 		}
@@ -66,7 +74,9 @@ type accountant struct {
 	reach map[*qos.Maps]qos.PrioritySet
 	// rows holds the rows of a table by port, in the order in which the switch takes them.
 	rows map[string]map[string][]writtenRow
-	out  []render.Line
+	// losses holds the ports whose PFC has no headroom.
+	losses map[string]loss
+	out    []render.Line
 }
 
 // use lists the ports and indexes that refer to an object.
@@ -380,7 +390,7 @@ func (a *accountant) port(name, field, v string) render.Line {
 	case "mtu":
 		lag := a.dev.Ports[name].LAG.V
 		if mtu := a.cfg.Row(TChannel, lag)["mtu"]; mtu != "" && mtu != v {
-			return inert("%s sets the MTU of its members: %s", lag, mtu)
+			return failing(inert("%s sets the MTU of its members: %s", lag, mtu), "CFG-02", true)
 		}
 		if v == strconv.Itoa(usualMTU) {
 			return standard("a port without the field has that MTU")
@@ -392,7 +402,21 @@ func (a *accountant) port(name, field, v string) render.Line {
 		}
 		return represented([]string{name}, qos.KindPFCAsymmetric.Attr())
 	}
+	if inPortQoS(field) {
+		return a.misplaced(name, field, v)
+	}
 	return render.Line{}
+}
+
+// misplaced explains a field of PORT_QOS_MAP in a row of PORT, where orchagent ignores it
+// (sonic-swss:orchagent/port/porthlpr.cpp).
+func (a *accountant) misplaced(port, field, v string) render.Line {
+	l := inert("the switch reads %s from %s, not from %s", field, TPortQoS, TPort)
+	if field == "pfc_enable" && v != a.cfg.Row(TPortQoS, port)[field] {
+		l.Check, l.Sure = "PFC-15", true
+		return l
+	}
+	return failing(l, "CFG-02", true)
 }
 
 // channel explains a field of a port channel. teammgrd gives the MTU of a port channel to its
@@ -422,7 +446,7 @@ func (a *accountant) portQoS(key, field, v string) render.Line {
 	if key == globalKey {
 		switch {
 		case field != "dscp_to_tc_map":
-			return inert("the switch reads only dscp_to_tc_map of the global row")
+			return failing(inert("the switch reads only dscp_to_tc_map of the global row"), "CFG-02", true)
 		case v == "":
 			return inert("it names no map")
 		case a.cfg.Row(TDSCPToTC, v) == nil:
@@ -445,7 +469,7 @@ func (a *accountant) portQoS(key, field, v string) render.Line {
 	case field == "pfc_enable" && v == "":
 		return standard("PFC is off")
 	case field == "pfc_enable":
-		return represented(ports, qos.KindPFC.Attr())
+		return a.failingForLoss(represented(ports, qos.KindPFC.Attr()), false, ports...)
 	case field == "pfcwd_sw_enable":
 		return a.watched(ports, v)
 	}
@@ -580,7 +604,7 @@ func (a *accountant) scheduler(name, field, v string) render.Line {
 	case len(u.ports) == 0:
 		return unknownLine("it is of queues above 7, which this tool does not manage")
 	case field == "weight" && row["type"] == "STRICT":
-		return inert("a strict queue has no weight")
+		return failing(inert("a strict queue has no weight"), "CFG-02", true)
 	case field == "weight" && a.isOnlyWeighted(u):
 		return inert("all weighted queues of its ports have that weight")
 	case field == "weight" && v == "1":
@@ -818,7 +842,9 @@ func (a *accountant) cable(list, port, v string) render.Line {
 		return inert("the switch takes it for no length")
 	}
 	// Without a cable length the switch creates no headroom (sonic-swss:cfgmgr/buffermgr.cpp).
-	return failing(represented([]string{port}, qos.KindCable.Attr()), "PFC-03", v == "0m" && p.PFC.V != 0 && !a.dev.Platform.DynamicBuffers)
+	l := failing(represented([]string{port}, qos.KindCable.Attr()), "PFC-03", v == "0m" && p.PFC.V != 0 && !a.dev.Platform.DynamicBuffers)
+	l.Sure = l.Check != ""
+	return a.failingForLoss(l, true, port)
 }
 
 // headroomInput explains the inputs of the dynamic buffer model.

@@ -41,28 +41,34 @@ func (p *planner) blockUnderived() {
 }
 
 // headroom reports whether the switch is known to derive headroom for the lossless groups of a
-// port; if it cannot, why says so. If neither is known, it returns false and "". buffermgrd makes a
-// profile for the speed and cable length of the port from a row of its table and the pool
-// (sonic-swss cfgmgr/buffermgr.cpp, doSpeedUpdateTask).
+// port; if it cannot, why says so, followed by "; " and a hint. If neither is known, it returns
+// false and "".
 func (p *planner) headroom(port string) (known bool, why string) {
-	speed := p.running.Row(TPort, port)["speed"]
-	cable := p.cableOf(port)
+	return p.running.derivable(port, p.cableOf(port), p.Headroom, p.HeadroomOf)
+}
+
+// derivable reports whether the switch derives headroom for the lossless groups of a port with a
+// cable, as [planner.headroom] does. rows are the rows of its table, of names the table. buffermgrd
+// makes a profile for the speed and cable length of the port from a row of its table and the pool
+// (sonic-swss cfgmgr/buffermgr.cpp, doSpeedUpdateTask).
+func (c Config) derivable(port, cable string, rows []qos.HeadroomRow, of string) (known bool, why string) {
+	speed := c.Row(TPort, port)["speed"]
 	switch {
-	case p.running.Row(TMetadata, "localhost")["buffer_model"] == "dynamic":
+	case bufferModel(c) == "dynamic":
 		return false, ""
 	case cable == "":
 		return false, "the switch derives the headroom of lossless groups from speed and cable length, and has no length for this port; state cable in the intent"
 	case cable == "0m":
 		return false, "the switch makes no headroom for a cable of 0m; state its length in the intent"
-	case p.running.Row(TProfile, derivedPrefix+speed+"_"+cable+"_profile") != nil:
+	case c.Row(TProfile, derivedPrefix+speed+"_"+cable+"_profile") != nil:
 		return true, ""
-	case p.running.Row(TPool, catalog.IngressPool) == nil:
+	case c.Row(TPool, catalog.IngressPool) == nil:
 		return false, fmt.Sprintf("the switch has no %s|%s, which gives lossless groups their headroom; restore the platform's buffer template with 'config qos reload', then plan again", TPool, catalog.IngressPool)
-	case len(p.Headroom) == 0:
+	case len(rows) == 0:
 		return false, ""
 	}
 	var lengths []units.Length
-	for _, r := range p.Headroom {
+	for _, r := range rows {
 		if strconv.FormatInt(r.Speed.Mbps(), 10) != speed {
 			continue
 		}
@@ -71,7 +77,7 @@ func (p *planner) headroom(port string) (known bool, why string) {
 		}
 		lengths = append(lengths, r.Cable)
 	}
-	return false, fmt.Sprintf("%s has no row for %s Mb/s over %s, so the switch gives lossless groups no headroom; %s", p.HeadroomOf, speed, cable, otherLength(lengths))
+	return false, fmt.Sprintf("%s has no row for %s Mb/s over %s, so the switch gives lossless groups no headroom; %s", of, speed, cable, otherLength(lengths))
 }
 
 // otherLength suggests the cable lengths for which there are rows.
@@ -93,7 +99,7 @@ func (p *planner) cableOf(port string) string {
 // cable returns the cable length of a port, "" if there is none.
 func (c Config) cable(port string) string {
 	for _, row := range c[TCable] {
-		if length := row[port]; length != "" {
+		if length := row[port]; length != "" && length != noCable {
 			return length
 		}
 	}

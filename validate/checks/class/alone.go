@@ -114,6 +114,16 @@ func unusedAlone(c *classified, prio int) {
 	c.r.Found(severity, c.name, DSCPField, "priority %d is lossless, and no DSCP reaches it", prio)
 }
 
+// unclassifiedAlone finds ports that pause priorities and have no map at all, on systems that then
+// put every packet into traffic class 0 (SAI_PORT_ATTR_QOS_DEFAULT_TC, saiport.h).
+func unclassifiedAlone(r *checks.File, name string, q *qos.Port) {
+	m, lossless := r.Config.ClassifiedBy(name), q.PFC.V&^qos.Priorities(0)
+	if !r.Rows || q.Trust != qos.Of(qos.TrustNone) || lossless == 0 || m != nil && slices.ContainsFunc(m.DSCPToTC[:], func(tc int8) bool { return tc >= 0 }) {
+		return
+	}
+	r.Found(checks.Error, name, qos.KindPFC.Attr(), "priorities %s are lossless, and the port has no map of DSCP or PCP: all its packets are in traffic class 0", lossless)
+}
+
 func defaultAlone(c *classified, prio int) {
 	ds := c.into[prio]
 	if !slices.Contains(ds, 0) {

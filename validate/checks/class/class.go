@@ -151,7 +151,10 @@ var classificationChecks = []checks.Check{
 		ID: "CLS-19", Title: "no code point reaches a lossless priority",
 		Rules: []checks.Rule{{Severity: checks.Error, When: "where the port is lossless for nothing else"}, {Severity: checks.Warning, When: "where another priority is in use, or a policy is not in the file"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why: "the traffic that should be lossless is in a lossy class", Fix: "classify the DSCP of the traffic into the class that is paused",
-		Alone: eachClassified(unusedAlone),
+		Alone: func(r *checks.File) {
+			eachClassified(unusedAlone)(r)
+			checks.InEachPausingPort(unclassifiedAlone)(r)
+		},
 	},
 }
 

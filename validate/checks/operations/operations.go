@@ -29,6 +29,13 @@ var Checks = []checks.Check{
 		ByText: true,
 	},
 	{
+		ID: "CFG-02", Title: "a setting has no effect where it is written",
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
+		Why:    "it reads as if it were in force, and another one is, or none",
+		Fix:    "write it where the switch reads it, or remove it",
+		ByText: true,
+	},
+	{
 		ID: "CAT-01", Title: "the model is not in the catalogue",
 		Rules: []checks.Rule{{Severity: checks.Warning, When: "for a name near one that it knows"}, {Severity: checks.Info, When: "else"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:   "its ports, buffers and headroom cannot be checked",

@@ -87,7 +87,10 @@ func watchdogAlone(r *checks.File, name string, q *qos.Port) {
 		}
 	}
 	switch {
-	case !q.Watchdog.Set || r.Rows && HalfWatchdog(w) || paused == 0:
+	case !q.Watchdog.Set || r.Rows && HalfWatchdog(w):
+	case r.Rows && w.Enabled && paused&^w.Priorities == 0 && w.Priorities != paused:
+		found("WD-03", at, "the watchdog watches priorities %s, which the port does not pause", w.Priorities&^paused)
+	case paused == 0:
 	case !w.Enabled:
 		found("WD-01", qos.KindPFC.Attr(), "PFC %s has no watchdog", paused)
 	case paused&^w.Priorities != 0:

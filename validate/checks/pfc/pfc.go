@@ -34,7 +34,7 @@ var pauseChecks = []checks.Check{
 	},
 	{
 		ID: "PFC-03", Title: "PFC is on for a priority without a lossless priority group",
-		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where the switch shows it"}, {Severity: checks.Warning, When: "where the file may lack what gives it one"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:    "pause is sent late or never, and packets are dropped first",
 		Fix:    "give the priority group a lossless buffer profile",
 		Switch: checks.OnlyObserved(checks.EachPort(pausedWithoutGroup)),

@@ -28,13 +28,13 @@ var watchdogChecks = []checks.Check{
 		Switch: watchdogOff(true, checks.Warning, "switches"),
 	},
 	{
-		ID: "WD-03", Title: "the PFC watchdog does not watch every lossless priority",
+		ID: "WD-03", Title: "the PFC watchdog and PFC name different priorities",
 		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
-		Why:      "a PFC storm on the others is not stopped",
+		Why:      "a PFC storm on a priority that is not watched is not stopped, and a watched one that pauses nothing was meant to be lossless",
 		Fix:      "apply the intent",
 		Switch:   checks.OnlyObserved(checks.EachPort(watchedPriorities)),
-		Alone:    checks.InEachPausingPort(watchdogAlone),
-		AloneFix: "watch all lossless priorities",
+		Alone:    checks.InEachPort(watchdogAlone),
+		AloneFix: "watch exactly the lossless priorities",
 	},
 	{
 		ID: "WD-04", Title: "a watchdog time is outside the system's range",
