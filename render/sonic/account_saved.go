@@ -44,6 +44,9 @@ func (a *accountant) findLosses(booted Config, rows []qos.HeadroomRow, of string
 		if cable != "" && cable != "0m" && !slices.ContainsFunc(rows, func(r qos.HeadroomRow) bool { return strconv.FormatInt(r.Speed.Mbps(), 10) == a.cfg.Row(TPort, name)["speed"] }) {
 			l.sure = false // the table may be that of another model
 		}
+		if why == "" && of != "" && len(rows) == 0 {
+			l.why, l.sure = "SONiC publishes no table of headroom for "+a.dev.Platform.Model+": without one on the switch, lossless groups have no headroom", false
+		}
 		switch {
 		case a.dev.Platform.DynamicBuffers:
 			l.why, l.byCable = "BUFFER_PG has no row of the priority group, and the dynamic buffer model makes none by itself", false
