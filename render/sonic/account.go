@@ -444,15 +444,7 @@ func (a *accountant) channel(name, field, v string) render.Line {
 func (a *accountant) portQoS(key, field, v string) render.Line {
 	t := slices.IndexFunc(mapTables[:], func(m mapTable) bool { return m.field == field })
 	if key == globalKey {
-		switch {
-		case field != "dscp_to_tc_map":
-			return failing(inert("the switch reads only dscp_to_tc_map of the global row"), "CFG-02", true)
-		case v == "":
-			return inert("it names no map")
-		case a.cfg.Row(TDSCPToTC, v) == nil:
-			return unknownLine("there is no such map")
-		}
-		return represented(nil, qos.KindGlobalMap.Table(qos.DSCPToTC))
+		return a.globalQoS(field, v)
 	}
 	ports, later, missing := a.followers(TPortQoS, key, field)
 	switch {
@@ -474,6 +466,19 @@ func (a *accountant) portQoS(key, field, v string) render.Line {
 		return a.watched(ports, v)
 	}
 	return unknownLine(noField)
+}
+
+// globalQoS explains a field of the global row.
+func (a *accountant) globalQoS(field, v string) render.Line {
+	switch {
+	case field != "dscp_to_tc_map":
+		return failing(inert("the switch reads only dscp_to_tc_map of the global row"), "CFG-02", true)
+	case v == "":
+		return inert("it names no map")
+	case a.cfg.Row(TDSCPToTC, v) == nil:
+		return unknownLine("there is no such map")
+	}
+	return represented(nil, qos.KindGlobalMap.Table(qos.DSCPToTC))
 }
 
 // watched explains pfcwd_sw_enable of ports.
@@ -688,24 +693,9 @@ func greenField(field string) (own, colour string) {
 // indexedRow explains a field of a "port|index" row. The line carries the attributes of the queues
 // or groups that follow the row.
 func (a *accountant) indexedRow(table, key, field, object string, kinds ...qos.Kind) render.Line {
+	ports, own, later, missing := a.owners(table, key, field)
 	_, idx, _ := strings.Cut(key, "|")
-	from, _, ok := Indexes(idx)
-	var ports []string
-	var own qos.PrioritySet
-	missing, later := "", ""
-	for _, port := range portsIn(key) {
-		of := a.indexesOf(table, port, key, field)
-		switch {
-		case a.dev.Ports[port] == nil:
-			missing = port
-		case of != 0:
-			ports, own = append(ports, port), own|of
-		default:
-			if won := a.won[[3]string{table, port, field}]; won != nil && ok && from < qos.NumPriorities && won[from] != key {
-				later = won[from]
-			}
-		}
-	}
+	_, _, ok := Indexes(idx)
 	switch {
 	case missing == "CPU":
 		return notCovered()
@@ -725,6 +715,25 @@ func (a *accountant) indexedRow(table, key, field, object string, kinds ...qos.K
 		return unknownLine("there is no " + references[table+" "+field] + "|" + object)
 	}
 	return represented(ports, attrsAt(own, kinds...)...)
+}
+
+// owners returns the ports of a key with an index that take a field from its row, and their queues
+// or groups. The others take it from the row later, or do not exist, as missing says.
+func (a *accountant) owners(table, key, field string) (ports []string, own qos.PrioritySet, later, missing string) {
+	_, idx, _ := strings.Cut(key, "|")
+	from, _, ok := Indexes(idx)
+	for _, port := range portsIn(key) {
+		won := a.won[[3]string{table, port, field}]
+		switch of := a.indexesOf(table, port, key, field); {
+		case a.dev.Ports[port] == nil:
+			missing = port
+		case of != 0:
+			ports, own = append(ports, port), own|of
+		case won != nil && ok && from < qos.NumPriorities && won[from] != key:
+			later = won[from]
+		}
+	}
+	return ports, own, later, missing
 }
 
 // noPortOf says that a port which a key names does not exist.

@@ -41,7 +41,9 @@ func (a *accountant) findLosses(booted Config, rows []qos.HeadroomRow, of string
 		cable := a.cfg.cable(name)
 		_, why := a.cfg.derivable(name, cable, rows, of)
 		l := loss{why: strings.SplitN(why, "; ", 2)[0], byCable: cable != "", sure: a.cfg.Row(TPool, catalog.IngressPool) != nil}
-		if cable != "" && cable != "0m" && !slices.ContainsFunc(rows, func(r qos.HeadroomRow) bool { return strconv.FormatInt(r.Speed.Mbps(), 10) == a.cfg.Row(TPort, name)["speed"] }) {
+		if cable != "" && cable != "0m" && !slices.ContainsFunc(rows, func(r qos.HeadroomRow) bool {
+			return strconv.FormatInt(r.Speed.Mbps(), 10) == a.cfg.Row(TPort, name)["speed"]
+		}) {
 			l.sure = false // the table may be that of another model
 		}
 		if why == "" && of != "" && len(rows) == 0 {
