@@ -110,7 +110,7 @@ func (m Memory) Most(s Sharing) int64 {
 	if s.Pool == nil {
 		return 0
 	}
-	return s.Pool.Limit(headroom.Incast(max(m.dataPorts(), s.Fan.In.V+1) - 1)).Queue
+	return s.Pool.Limit(headroom.Incast(max(m.dataPorts(), s.Fan.In.V+1) - 1)).Upper
 }
 
 // markingCase returns the traffic case in which computed ECN thresholds must mark before PFC

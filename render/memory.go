@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -19,6 +20,8 @@ type Memory struct {
 	have *qos.Device // running state; nil if only the intent is known
 	// known caches the headroom of ports; most ports are alike.
 	known map[headroomKey]PortHeadroom
+	// held caches what the whole switch holds in reserve; nil before the first use.
+	held **int64
 }
 
 // headroomKey holds everything that the headroom of a port depends on. speed and cable are the
@@ -37,7 +40,7 @@ func (d *Device) Memory(have *qos.Device) Memory {
 	if have == d.Desired {
 		have = nil
 	}
-	return Memory{d, have, map[headroomKey]PortHeadroom{}}
+	return Memory{d, have, map[headroomKey]PortHeadroom{}, new(*int64)}
 }
 
 // asic returns the chip from the catalogue; nil if the model is not known.
@@ -128,6 +131,7 @@ func (m Memory) Pool(p *intent.Port, k *intent.Class) (headroom.Pool, error) {
 
 // statedPool returns what the intent states about the pool of a port.
 func statedPool(p *intent.Port) (f headroom.Facts) {
+	f.Cable = p.Cable.V
 	if a := p.Settings.Buffers.Alpha.V; a != nil {
 		f.Exponent, f.ExponentHow = new(int64(*a)), "as stated"
 	}
@@ -136,25 +140,82 @@ func statedPool(p *intent.Port) (f headroom.Facts) {
 
 // shown adds what the switch shows about the pool and about group g of a port.
 func (m Memory) shown(f *headroom.Facts, p *intent.Port, g int) {
-	if name, pool, ok := m.PoolOf(p.Name, g); ok && pool.Size > 0 {
-		n, less := m.asic().Shared(pool.Size, pool.XOFF)
-		f.Bytes, f.BytesHow = &n, fmt.Sprintf("%s size %d of the switch%s", name, pool.Size, less)
+	name, pool, known := m.PoolOf(p.Name, g)
+	if known && pool.Size > 0 {
+		f.Sizes = &headroom.Sizes{Size: pool.Size, XOFF: pool.XOFF, Whole: m.whole(), Reserved: m.reserved()}
+		f.SizesHow = fmt.Sprintf("%s size %d of the switch", name, pool.Size)
 	}
 	q := m.have.Ports[p.Name]
 	if q == nil {
 		return
 	}
 	h := q.Groups[g].Headroom
-	switch row, own, ok := m.Row(p); {
+	row, own, ok := m.Row(p)
+	switch {
 	case h.Set && h.V.Static:
 		f.Fixed = h.V.Threshold
 	case h.Set:
 		f.Exponent, f.ExponentHow = &h.V.Threshold, "of the group"
+		f.Min = new(headroom.GroupReserve(h.V.Size, h.V.XOFF, pool.XOFF))
 	case own && ok:
 		f.Exponent, f.ExponentHow = &row.Threshold, "of the switch's table"
+		f.Min = new(headroom.GroupReserve(row.Size, row.XOFF, pool.XOFF))
 	case m.dynamic() && m.have.HeadroomModel.Set:
 		f.Exponent, f.ExponentHow = new(int64(m.have.HeadroomModel.V.Alpha)), "default_dynamic_th of the switch"
 	}
+	for profile := range strings.SplitSeq(q.IngressProfiles.V, ",") {
+		if limit, ok := m.have.Profiles[profile]; ok && limit.Pool == name && !limit.Static {
+			f.PortExponent = &limit.Threshold
+		}
+	}
+}
+
+// whole returns the largest size or limit among the pools that the switch shows and the model's
+// template states, in bytes.
+func (m Memory) whole() (n int64) {
+	if m.Model != nil {
+		n = m.Model.Whole()
+	}
+	for _, p := range m.have.Pools {
+		n = max(n, p.Size)
+	}
+	for _, p := range m.have.Profiles {
+		if p.Static {
+			n = max(n, p.Threshold)
+		}
+	}
+	return n
+}
+
+// reserved returns what the lossless groups and lossy queues of all ports of the switch hold in
+// reserve, in bytes.
+func (m Memory) reserved() int64 {
+	if *m.held == nil {
+		*m.held = new(m.sumReserved())
+	}
+	return **m.held
+}
+
+func (m Memory) sumReserved() (n int64) {
+	queues := int64(0)
+	if a := m.asic(); a != nil {
+		queues = int64(a.ReservedQueues)
+	}
+	for _, q := range m.have.Ports {
+		lossy := int64(0)
+		for i := range q.Queues {
+			if profile, ok := m.have.Profiles[q.Queues[i].Buffer.V]; ok && !profile.Static {
+				lossy = max(lossy, profile.Size)
+			}
+		}
+		n += queues * lossy
+		for g := range q.Groups {
+			if h := q.Groups[g].Headroom; q.Groups[g].Lossless.V && h.Set {
+				n += h.V.Size
+			}
+		}
+	}
+	return n
 }
 
 // PlatformAlpha returns the exponent of alpha that the platform uses for the lossless groups of

@@ -19,10 +19,14 @@ type ASIC struct {
 	CellBytes int64 `json:"cell_bytes,omitempty"`
 	// BufferBytes is the usable packet memory; 0 if no source states it.
 	BufferBytes int64 `json:"buffer_bytes,omitempty"`
-	// PoolXOFF says whether the size of an ingress pool in a template includes the pool's xoff:
-	// "included", "excluded", or "" if the published sums do not tell. It is inferred from those
-	// sums.
-	PoolXOFF string `json:"pool_xoff,omitempty"`
+	// Slices is the number of memories that the chip is made of. A group takes from one of them, and
+	// each has an equal part of every pool. 0 if no source states it, and no measurement shows it.
+	Slices int `json:"slices,omitempty"`
+	// ReservedQueues is how many lossy queues of a port the SAI takes from the ingress pool, each
+	// with the size of its profile. Derived from measured thresholds.
+	ReservedQueues int `json:"reserved_queues,omitempty"`
+	// PortAlpha is set if the chip limits what all groups of a port take from a pool together.
+	PortAlpha bool `json:"port_alpha,omitempty"`
 	// External is set if packets are buffered in memory outside of the chip, whose pools and
 	// headroom have different sizes.
 	External bool `json:"external_memory,omitempty"`

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -63,37 +62,18 @@ func find[T any](list []T, meant func(T) bool) (v T, ok bool) {
 // IngressPool is the name of the pool that SONiC uses for lossless groups.
 const IngressPool = "ingress_lossless_pool"
 
-// SharedBytes returns the part of the ingress lossless pool that groups share, without headroom, in
-// bytes, and how it was computed; 0 if the template states no size. Chips differ in whether a
-// published size includes the pool's xoff. If the numbers do not tell, xoff is subtracted, which
-// gives the smaller and thus safer result.
-func (m *Model) SharedBytes() (n int64, how string) {
-	p, ok := m.Pool(IngressPool)
-	if !ok || p.Size == 0 {
-		return 0, "no size of " + IngressPool + " is known"
+// Whole returns the largest size or limit that the template of the model states, in bytes: what it
+// takes for the memory of the chip.
+func (m *Model) Whole() (n int64) {
+	for _, p := range m.Pools {
+		n = max(n, p.Size)
 	}
-	n, less := m.asic.Shared(p.Size, p.XOFF)
-	how = fmt.Sprintf("%s size %d of the %s template%s", IngressPool, p.Size, m.Template, less)
-	if p.Computed {
-		how += "; under the dynamic buffer model the device computes the size"
+	for _, p := range m.Profiles {
+		if p.StaticTh != nil {
+			n = max(n, *p.StaticTh)
+		}
 	}
-	return n, how
-}
-
-// Shared returns the part of an ingress pool that groups share, and a description of what was
-// subtracted from its size. Without a known chip, xoff is subtracted.
-func (a *ASIC) Shared(size, xoff int64) (n int64, less string) {
-	if xoff <= 0 || a != nil && a.PoolXOFF == "excluded" {
-		return max(size, 0), ""
-	}
-	if size <= xoff && (a == nil || a.PoolXOFF == "") {
-		return max(size, 0), fmt.Sprintf(" (its xoff %d cannot be part of it)", xoff)
-	}
-	less = fmt.Sprintf(" less its xoff %d", xoff)
-	if a == nil || a.PoolXOFF == "" {
-		less += " (taken as included)"
-	}
-	return max(size-xoff, 0), less
+	return n
 }
 
 // Suggest returns the model of an operating system whose name is most similar to name, as a hint in

@@ -1,111 +1,13 @@
 package headroom
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/bits"
-	"slices"
 	"strconv"
 
-	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
-
-// errNoPool is wrapped if the shared pool of a switch, or the alpha of its lossless groups, is not
-// known.
-var errNoPool = errors.New("the shared pool is not known")
-
-// Pool is the memory that lossless groups share, and the share of the free part that one group may
-// take.
-type Pool struct {
-	// Bytes is the size of the pool without headroom and guaranteed minimums.
-	Bytes    int64  `json:"bytes"`
-	How      string `json:"how"`
-	Alpha    Alpha  `json:"alpha"`
-	AlphaHow string `json:"alpha_how"`
-	// Fixed is a threshold in bytes that replaces Alpha; 0 if there is none.
-	Fixed int64 `json:"fixed,omitempty"`
-}
-
-// Facts holds what a switch or an intent states about a pool and its groups. It overrides the
-// published values of the model.
-type Facts struct {
-	// Bytes is the memory that groups share; nil if it is not stated.
-	Bytes    *int64
-	BytesHow string
-	// Exponent is the dynamic_th of lossless groups; nil if it is not stated.
-	Exponent    *int64
-	ExponentHow string
-	// Fixed is a threshold in bytes that does not depend on the pool; 0 if there is none.
-	Fixed int64
-}
-
-// PoolOf returns the pool of a model for ports of that speed. If no exponent is stated, it uses the
-// smallest that the model publishes at the speed, or SONiC's default under its dynamic buffer
-// model. It fails with errNoPool if neither facts nor catalogue have the values.
-func PoolOf(m *catalog.Model, speed units.Rate, f Facts) (Pool, error) {
-	if f.Fixed > 0 {
-		return Pool{Fixed: f.Fixed, AlphaHow: fmt.Sprintf("static_th %d", f.Fixed)}, nil
-	}
-	if m == nil && (f.Bytes == nil || f.Exponent == nil) {
-		return Pool{}, fmt.Errorf("%w: the model is not in the catalogue", errNoPool)
-	}
-	var p Pool
-	if f.Bytes != nil {
-		p.Bytes, p.How = *f.Bytes, f.BytesHow
-	} else if p.Bytes, p.How = m.SharedBytes(); p.Bytes == 0 {
-		return Pool{}, fmt.Errorf("%w: %s", errNoPool, p.How)
-	}
-	var n int64
-	var how string
-	var asic *catalog.ASIC
-	ok := true
-	if m != nil {
-		asic = m.ASIC()
-	}
-	if f.Exponent != nil {
-		n, how = *f.Exponent, f.ExponentHow
-	} else if n, how, ok = PublishedAlpha(m, speed); !ok {
-		return Pool{}, fmt.Errorf("%w: %s", errNoPool, how)
-	}
-	var err error
-	p.Alpha, err = alphaOf(n, asic)
-	p.AlphaHow = fmt.Sprintf("dynamic_th %d, %s", n, how)
-	return p, err
-}
-
-// PublishedAlpha returns the dynamic_th of the lossless groups of a model at a speed, for use if
-// the operator states none. If ok is false, how says what is missing.
-func PublishedAlpha(m *catalog.Model, speed units.Rate) (n int64, how string, ok bool) {
-	if m.ASIC().DynamicBuffers {
-		return 0, "SONiC's default_dynamic_th (sonic-buildimage files/build_templates/buffers_config.j2)", true
-	}
-	if p, ok := m.Pool(catalog.IngressPool); !ok || p.Mode != "dynamic" {
-		return 0, "the ingress pool has no dynamic threshold", false
-	}
-	var l []int64
-	for _, r := range m.Headroom {
-		if r.Speed == speed {
-			l = append(l, r.Threshold)
-		}
-	}
-	if len(l) == 0 {
-		return 0, fmt.Sprintf("no threshold is published at %s", speed), false
-	}
-	return slices.Min(l), fmt.Sprintf("the smallest of the rows at %s", speed), true
-}
-
-// Threshold returns the level at which a priority group pauses when active groups fill the pool
-// equally: alpha*B / (1 + alpha*A), in bytes, rounded down. A negative active counts as 0. Source:
-// Choudhury and Hahne, dynamic queue length thresholds, as in SONiC's dynamic_th.
-func (p Pool) Threshold(active int) int64 {
-	if p.Fixed > 0 {
-		return p.Fixed
-	}
-	a := p.Alpha
-	return quotient(max(p.Bytes, 0), a.Num, max(a.Den, 1)+a.Num*int64(clampCount(active, 0)))
-}
 
 // Case describes a traffic pattern through a switch: Feeders ingress groups fill the congested
 // queue, each of them feeds FanOut congested queues, and Active groups share the pool. In a
@@ -152,11 +54,17 @@ func WorstCase(ports, lossless int) Case {
 // Limit is the longest queue that a case allows, in bytes.
 type Limit struct {
 	Case
-	// Threshold is the level at which a group pauses in that case.
+	// Threshold is the level at which a group pauses in that case, if all active groups are in one
+	// slice of the memory.
 	Threshold int64 `json:"threshold"`
-	// Queue is the longest queue for which no group has paused yet. Up to this length, marking
-	// precedes the pause.
-	Queue   int64  `json:"queue"`
+	// Queue is the longest queue for which certainly no group has paused yet: all active groups are
+	// in one slice. Up to this length, marking precedes the pause. What a group holds in reserve
+	// (Pool.Min) is not counted, as other packets of the class may hold it.
+	Queue int64 `json:"queue"`
+	// Upper is the length at which some group certainly has paused: the feeding groups are spread
+	// evenly over the slices, and all others are elsewhere. With one slice, it exceeds Queue only by
+	// what groups hold in reserve.
+	Upper   int64  `json:"queue_upper"`
 	Formula string `json:"formula"`
 }
 
@@ -164,13 +72,18 @@ type Limit struct {
 func (p Pool) Limit(c Case) Limit {
 	m, k, active := int64(clampCount(c.Feeders, 1)), int64(clampCount(c.FanOut, 1)), int64(clampCount(c.Active, 1))
 	if p.Fixed > 0 {
-		return Limit{Case: c, Threshold: p.Fixed, Queue: quotient(p.Fixed, m, k), Formula: fmt.Sprintf("%d/%d * static_th %d", m, k, p.Fixed)}
+		queue := quotient(p.Fixed, m, k)
+		return Limit{Case: c, Threshold: p.Fixed, Queue: queue, Upper: queue, Formula: fmt.Sprintf("%d/%d * static_th %d", m, k, p.Fixed)}
 	}
-	// A single integer division, so that nothing is rounded twice.
-	queue := quotient(max(p.Bytes, 0), p.Alpha.Num*m, k*(max(p.Alpha.Den, 1)+p.Alpha.Num*active))
+	s := int64(max(p.Slices, 1))
+	least := active // groups in the slice of a feeding group, if the placement is best
+	if s > 1 {
+		least = max(1, m/s)
+	}
 	return Limit{
-		Case: c, Threshold: p.Threshold(int(active)), Queue: queue,
-		Formula: fmt.Sprintf("%d/%d * alpha*B/(1 + alpha*A) with alpha %s, B %d, A %d", m, k, p.Alpha, p.Bytes, active),
+		Case: c, Threshold: p.Threshold(int(active)), Queue: p.share(m, k, active),
+		Upper:   p.share(m, k, least) + quotient(p.Min, m, k),
+		Formula: fmt.Sprintf("%d/%d * %s, B %d, A %d", m, k, p.formula(), p.Bytes, active),
 	}
 }
 
@@ -184,7 +97,8 @@ const (
 	PausesFirst Order = "the first pause precedes the first mark"
 )
 
-// Judge returns the order that thresholds of min and max bytes lead to in the case.
+// Judge returns the order that thresholds of min and max bytes certainly keep to in the case,
+// whichever slices the groups are in.
 func (l Limit) Judge(min, max int64) Order {
 	switch {
 	case min > l.Queue:

@@ -187,7 +187,7 @@ func egressLimit(r *checks.Switch, p *intent.Port, q *qos.Port, k *intent.Class)
 		if pool.XOFF > 0 {
 			skid = min(skid, pool.XOFF)
 		}
-		admits = min(admits, l.Queue+skid)
+		admits = min(admits, l.Upper+skid)
 	}
 	what, sure, short := egressOf(r, b.V, admits)
 	if !short {

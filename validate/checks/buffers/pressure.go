@@ -168,30 +168,43 @@ func markingFaults(r *checks.Switch, p *intent.Port, k *intent.Class, e qos.ECN,
 	// explain shows the cases.
 	one, declared := s.Limit(headroom.CaseOneToMany)
 	declared = declared && p.Settings.Buffers.FanOut.V > 0
-	at := fmt.Sprintf("one port that sends into %d queues pauses when each holds %s (T = %s for %d active groups)", one.FanOut, units.Bytes(one.Queue), units.Bytes(one.Threshold), one.Active)
+	at := fmt.Sprintf("one port that sends into %d queues pauses when each holds %s (T = %s for %s)", one.FanOut, units.Bytes(one.Queue), units.Bytes(one.Threshold), activeGroups(s, one))
 	order := one.Judge(e.Min, e.Max)
 	switch {
 	case declared && order == headroom.PausesFirst:
-		add("ECN-03", checks.Error, "from %s; %s", lo, at)
+		sev := checks.Error
+		if e.Min <= one.Upper {
+			sev = checks.Warning // it depends on which groups share a slice
+		}
+		add("ECN-03", sev, "from %s; %s", lo, at)
 	case known && e.Min > in.Queue:
 		// The memory of all groups that feed a queue grows with their number: a level that all
 		// ports together do not reach is never reached.
 		sev := checks.Warning
-		if e.Min > r.Memory.Most(s) || p.Settings.Buffers.FanIn.V > 0 {
+		if e.Min > r.Memory.Most(s) || p.Settings.Buffers.FanIn.V > 0 && e.Min > in.Upper {
 			sev = checks.Error
 		}
 		add("ECN-03", sev, "from %s, and %s one queue pause before it holds more than %s", lo, feeders(in), roundSize(in.Queue))
 	case declared && order == headroom.MarksPartly:
 		add("ECN-03", checks.Warning, "every packet from %s; %s", hi, at)
 	}
-	if known && e.Max > in.Queue {
-		add("ECN-04", checks.Warning, "every packet from %s, and %s one queue may hold %s", hi, feeders(in), units.Bytes(in.Queue))
+	if known && e.Max > in.Upper {
+		add("ECN-04", checks.Warning, "every packet from %s, and %s one queue may hold %s", hi, feeders(in), units.Bytes(in.Upper))
 	}
 	c, ok := headroom.CurveOf(e)
 	if d := c.Drains(p.Speed.V); ok && !d.Usual && (drifted || k.ECN.Mode.V == intent.ECNFixed) {
 		add("ECN-06", checks.Warning, "from %s to %s, a queue of %s to %s at %s; usual is %s to %s for the first and at most %s for the second", lo, hi, d.Min, d.Max, p.Speed.V, headroom.MinDrainLow, headroom.MinDrainHigh, headroom.MaxDrainHigh)
 	}
 	return worst(out)
+}
+
+// activeGroups describes the active groups of a case: "4 active groups in one slice".
+func activeGroups(s render.Sharing, l headroom.Limit) string {
+	what := words.Plural(l.Active, "active group", "active groups")
+	if s.Pool != nil && s.Pool.Slices > 1 && l.Active > 1 {
+		what += " in one slice"
+	}
+	return what
 }
 
 // worst returns only the first of the most severe faults of one cause.
@@ -435,8 +448,8 @@ func egressOf(r *checks.Switch, name string, admits int64) (what string, sure, s
 	if !ok || profile.Static || shipped.DynamicTh == nil || profile.Threshold >= *shipped.DynamicTh {
 		return "", false, false
 	}
-	p, err := headroom.PoolOf(r.Device.Model, 0, headroom.Facts{Bytes: &pool.Size, Exponent: &profile.Threshold})
-	limit := p.Threshold(1)
+	p, err := headroom.PoolOf(r.Device.Model, 0, headroom.Facts{Sizes: &headroom.Sizes{Size: pool.Size}, Exponent: &profile.Threshold, Min: &profile.Size})
+	limit := p.Threshold(1) * int64(max(p.Slices, 1)) // packets of one queue may be in all slices
 	return fmt.Sprintf("has alpha 2^%d, which limits it to %d B", profile.Threshold, limit), true, err == nil && limit < admits
 }
 

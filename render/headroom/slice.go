@@ -1,0 +1,140 @@
+package headroom
+
+import "slices"
+
+// Slice is one memory of a chip while packets are in it: it says for each arriving packet whether a
+// group stores, pauses or drops. All sizes are in cells. It repeats what the chips do whose
+// thresholds SONiC's QoS tests state (sonic-mgmt tests/qos/files): a group fills its own reserve,
+// then takes from the shared part up to its dynamic threshold, pauses, and fills its headroom until
+// that or the headroom pool is full. A Slice is for one goroutine.
+type Slice struct {
+	shared, sharedUsed     int64
+	headroom, headroomUsed int64
+	groups                 []occupied
+}
+
+// GroupSize is what one priority group, or one lossy queue, may hold in a slice, in cells.
+type GroupSize struct {
+	Min   int64
+	Alpha Alpha
+	// Headroom is what the group may take from the headroom pool after it has paused; 0 if it does
+	// not pause and drops instead.
+	Headroom int64
+	// Resume is how far below its threshold the shared part must fall before the pause ends.
+	Resume int64
+}
+
+// occupied is a group and what it holds.
+type occupied struct {
+	GroupSize
+	min, shared, headroom int64
+	paused                bool
+}
+
+// Outcome is what happens to a packet that arrives at a group.
+type Outcome int
+
+// The outcomes. A packet that makes its group pause is stored.
+const (
+	Stored Outcome = iota
+	Paused
+	Dropped
+)
+
+// NewSlice returns an empty memory. headroom is its part of the shared headroom pool; 0 if each
+// group has its headroom for itself.
+func NewSlice(shared, headroom int64) *Slice {
+	return &Slice{shared: max(shared, 0), headroom: max(headroom, 0)}
+}
+
+// Add adds an empty group and returns its number.
+func (s *Slice) Add(g GroupSize) int {
+	s.groups = append(s.groups, occupied{GroupSize: g})
+	return len(s.groups) - 1
+}
+
+// Threshold returns how much of the shared part group i may hold now. It falls while others fill
+// the memory.
+func (s *Slice) Threshold(i int) int64 {
+	a := s.groups[i].Alpha
+	return quotient(max(s.shared-s.sharedUsed, 0), a.Num, max(a.Den, 1))
+}
+
+// full reports whether group i holds its reserve and all that it may take from the shared part now.
+func (s *Slice) full(i int) bool {
+	g := &s.groups[i]
+	return g.min >= g.Min && g.shared >= s.Threshold(i)
+}
+
+// Receive stores a packet of n cells in group i, or drops it. Paused says that the group has begun
+// to pause with this packet.
+func (s *Slice) Receive(i int, n int64) Outcome {
+	g := &s.groups[i]
+	switch {
+	case n <= g.Min-g.min:
+		g.min += n
+	case !g.paused && !s.full(i) && n <= s.shared-s.sharedUsed:
+		g.shared += n
+		s.sharedUsed += n
+	case n <= g.Headroom-g.headroom && (s.headroom == 0 || n <= s.headroom-s.headroomUsed):
+		g.headroom += n
+		if s.headroom > 0 {
+			s.headroomUsed += n
+		}
+	default:
+		g.paused = g.Headroom > 0
+		return Dropped
+	}
+	if g.Headroom > 0 && !g.paused && (g.headroom > 0 || s.full(i)) {
+		g.paused = true
+		return Paused
+	}
+	return Stored
+}
+
+// Send releases n cells of group i: headroom first, then the shared part, then the reserve. It
+// reports whether a pause has ended.
+func (s *Slice) Send(i int, n int64) (resumed bool) {
+	g := &s.groups[i]
+	take := func(from *int64) (part int64) {
+		part = min(n, *from)
+		*from -= part
+		n -= part
+		return part
+	}
+	if part := take(&g.headroom); s.headroom > 0 {
+		s.headroomUsed -= part
+	}
+	s.sharedUsed -= take(&g.shared)
+	take(&g.min)
+	if !g.paused || g.headroom > 0 || g.shared > max(0, s.Threshold(i)-g.Resume) {
+		return false
+	}
+	g.paused = false
+	return true
+}
+
+// Held returns what group i holds in all, and how much of it in headroom.
+func (s *Slice) Held(i int) (all, headroom int64) {
+	g := s.groups[i]
+	return g.min + g.shared + g.headroom, g.headroom
+}
+
+// Used returns what all groups hold in the shared part and in the headroom pool.
+func (s *Slice) Used() (shared, headroom int64) { return s.sharedUsed, s.headroomUsed }
+
+// Fullest returns the smallest size that the fullest of so many slices must hold if each of these
+// loads is in one slice as a whole, and nobody knows in which: some slice holds at least
+// ceil(j/slices) of the j largest loads, and at least the average.
+func Fullest(loads []int64, slicesOfChip int) int64 {
+	n := int64(max(slicesOfChip, 1))
+	sorted := slices.Clone(loads)
+	slices.Sort(sorted)
+	slices.Reverse(sorted)
+	var sum, most int64
+	for j, load := range sorted {
+		sum += load
+		most = max(most, (int64(j)+n)/n*load)
+	}
+	return max(most, (sum+n-1)/n)
+}
