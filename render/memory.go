@@ -143,6 +143,10 @@ func (m Memory) shown(f *headroom.Facts, p *intent.Port, g int) {
 	name, pool, known := m.PoolOf(p.Name, g)
 	if known && pool.Size > 0 {
 		f.Sizes = &headroom.Sizes{Size: pool.Size, XOFF: pool.XOFF, Whole: m.whole(), Reserved: m.reserved()}
+		if m.Model != nil {
+			template, _, _ := headroom.Published(m.Model, p.Cable.V)
+			f.Sizes.Contains = template.Contains
+		}
 		f.SizesHow = fmt.Sprintf("%s size %d of the switch", name, pool.Size)
 	}
 	q := m.have.Ports[p.Name]

@@ -42,7 +42,7 @@ func TestECNAuto(t *testing.T) {
 	}
 	// 64 ports of Tomahawk5: the buffer lowers max.
 	e = auto(t, "Dell-Z9864f-O64", ECNInput{Speed: 400 * g, Case: WorstCase(64, 2)}, new(int64))
-	if kb(e.Limit.Queue) != 673 || e.Order != MarksFirst || e.Max != e.Limit.Queue/1024*1024 || e.Min != 300_000/1024*1024 {
+	if kb(e.Limit.Queue) != 327 || e.Order != MarksFirst || e.Max != e.Limit.Queue/1024*1024 || e.Min != e.Limit.Queue/2/1024*1024 {
 		t.Errorf("TH5 400G: %+v", e)
 	}
 	// With a declared fan-out of 4 the rule's max is kept.
@@ -94,7 +94,7 @@ func TestPoolOf(t *testing.T) {
 	}
 	m := model(t, "DellEMC-Z9332f-O32")
 	p, err := PoolOf(m, 400*g, Facts{})
-	if err != nil || p.Alpha != (Alpha{1, 4}) || p.Bytes != 66394076-27200352 {
+	if err != nil || p.Alpha != (Alpha{1, 4}) || p.Bytes != 38462204/2 || p.Slices != 2 || p.Min != 2540 {
 		t.Errorf("Z9332f: %+v, %v", p, err)
 	}
 	stated := int64(-4)

@@ -65,7 +65,13 @@ type Sizes struct {
 	Whole int64
 	// Reserved is what groups and queues hold in reserve.
 	Reserved int64
+	// Contains is set if Size is known to contain XOFF and Reserved.
+	Contains bool
 }
+
+// contains reports whether the size contains xoff and the reservations: as stated, or because size
+// and xoff together exceed the whole memory.
+func (s Sizes) contains() bool { return s.Contains || s.Whole < s.Size+s.XOFF }
 
 // Shared returns the part of the pool that groups share, and in words what was taken from its size.
 //
@@ -76,16 +82,19 @@ type Sizes struct {
 // contained, which gives the smaller and thus safer result.
 func (s Sizes) Shared() (n int64, less string) {
 	whole := s.Whole
-	if whole < s.Size+s.XOFF {
+	if s.contains() {
 		whole = s.Size
 	}
-	if s.XOFF >= whole { // the headroom of a pool that has no room for it is elsewhere
+	free := whole - s.XOFF
+	switch n = free - s.Reserved; {
+	case free <= 0 && !s.Contains: // the headroom of a pool that has no room for it is elsewhere
 		return max(s.Size, 0), fmt.Sprintf(" (its xoff %d cannot be part of it)", s.XOFF)
-	}
-	n = max(min(s.Size, whole-s.XOFF-s.Reserved), 0)
-	switch {
-	case n == s.Size:
-		return n, ""
+	case free <= 0:
+		return 0, fmt.Sprintf(" less its xoff %d", s.XOFF)
+	case n >= s.Size:
+		return s.Size, ""
+	case n <= 0:
+		return min(free, s.Size), fmt.Sprintf(" less its xoff %d (the %d that its ports reserve do not fit)", s.XOFF, s.Reserved)
 	case whole > s.Size:
 		return n, fmt.Sprintf(", of %d in all less xoff %d and %d in reserve", whole, s.XOFF, s.Reserved)
 	case s.XOFF == 0:
@@ -205,7 +214,9 @@ func Published(m *catalog.Model, cable units.Length) (s Sizes, how string, ok bo
 		how += " (under the dynamic buffer model the device computes it)"
 	}
 	profile, _ := m.Profile(m.Bindings.LossyQueue)
-	return Sizes{Size: p.Size, XOFF: p.XOFF, Whole: m.Whole(), Reserved: reserve(m, cable, profile.Size)}, how, true
+	s = Sizes{Size: p.Size, XOFF: p.XOFF, Whole: m.Whole(), Reserved: reserve(m, cable, profile.Size)}
+	s.Contains = s.contains()
+	return s, how, true
 }
 
 // reserve returns what the ports of a model's layout hold in reserve, in bytes, as SONiC's template
