@@ -90,6 +90,9 @@ type BufferPath struct {
 	// Levels holds the buffer levels at which a group pauses and resumes.
 	Levels []LevelPath `json:"levels,omitempty"`
 	Cases  []CasePath  `json:"cases,omitempty"`
+	// LossyDrop is the length at which a lossy queue drops if it is alone, in bytes; 0 if it is not
+	// known.
+	LossyDrop int64 `json:"lossy_drop,omitempty"`
 }
 
 // LevelPath holds the levels at which a group pauses and resumes while Active groups are active.
@@ -286,6 +289,7 @@ func bufferPaths(d *Device, p *intent.Port) []BufferPath {
 		}
 		if s.Pool != nil {
 			b.Levels = levels(d, p, *s.Pool, s.Fan.In.V)
+			b.LossyDrop = lossyDrop(d, p)
 		}
 		curve, marks := headroom.CurveOf(ECN(p, k, d.Model).Curve)
 		for _, l := range s.Limits {
@@ -306,6 +310,23 @@ func bufferPaths(d *Device, p *intent.Port) []BufferPath {
 		out = append(out, b)
 	}
 	return out
+}
+
+// lossyDrop returns the length at which a lossy queue of a switch drops if it is alone, in bytes; 0
+// if it is not known.
+func lossyDrop(d *Device, p *intent.Port) int64 {
+	if d.Model == nil {
+		return 0
+	}
+	sizes, _, ok := headroom.Published(d.Model, p.Cable.V)
+	if !ok {
+		return 0
+	}
+	queue, err := headroom.LossyQueue(d.Model, sizes)
+	if err != nil {
+		return 0 // the template states no such threshold
+	}
+	return queue.Threshold(1)
 }
 
 // levels returns the levels at which a group of the port pauses and resumes, alone and with

@@ -37,10 +37,21 @@ type HeadroomUse struct {
 	Groups int   `json:"groups"`
 	Sum    int64 `json:"sum"`
 	Pool   int64 `json:"pool"` // 0 if it is not known
+	// Slices is the number of memories that the chip divides the pool into; 0 if it is not known.
+	// Fullest is the headroom of the groups in the fullest of them: at least so much, whichever
+	// ports use it.
+	Slices  int   `json:"slices,omitempty"`
+	Fullest int64 `json:"fullest,omitempty"`
 }
 
-// Ratio returns Sum divided by Pool; ok is false without a pool.
-func (u HeadroomUse) Ratio() (r float64, ok bool) { return headroom.OverSubscription(u.Sum, u.Pool) }
+// Slice returns the part of the pool in one slice; the whole pool if the chip is not divided.
+func (u HeadroomUse) Slice() int64 { return u.Pool / int64(max(u.Slices, 1)) }
+
+// Ratio returns the headroom of the groups in the fullest slice divided by its pool; ok is false
+// without a pool.
+func (u HeadroomUse) Ratio() (r float64, ok bool) {
+	return headroom.OverSubscription(u.Fullest, u.Slice())
+}
 
 // HeadroomUse returns the total headroom of all ports. Under the dynamic buffer model the switch
 // sizes the pool itself; Pool is then 0 unless the switch shows it.
@@ -54,13 +65,21 @@ func (m Memory) HeadroomUse() HeadroomUse {
 			u.Pool = pool.XOFF
 		}
 	}
+	if a := m.asic(); a != nil {
+		u.Slices = a.Slices
+	}
+	loads := make([]int64, 0, len(m.Switch.Ports))
 	for _, p := range m.Switch.Ports {
 		groups, _ := m.groups(p)
+		load := int64(0)
 		for _, g := range groups {
 			u.Groups += g.Count
-			u.Sum += int64(g.Count) * g.XOFF
+			load += int64(g.Count) * g.XOFF
 		}
+		loads = append(loads, load)
+		u.Sum += load
 	}
+	u.Fullest = headroom.Fullest(loads, u.Slices)
 	return u
 }
 

@@ -229,6 +229,9 @@ func (x *explainer) terms(l []headroom.Term) {
 
 func (x *explainer) use(u *render.UsePath) {
 	text := fmt.Sprintf("the switch has %s with %d B of headroom in all, %.2f times its headroom pool of %d B", words.Count(u.Groups, "lossless group"), u.Sum, u.Ratio, u.Pool)
+	if u.Slices > 1 {
+		text = fmt.Sprintf("the switch has %s with %d B of headroom in all; the chip has %d slices, and the fullest has at least %d B, %.2f times its part of the headroom pool, %d B", words.Count(u.Groups, "lossless group"), u.Sum, u.Slices, u.Fullest, u.Ratio, u.Slice())
+	}
 	if u.Declared > 0 {
 		x.writeWithOrigin(fmt.Sprintf("  %s; declared is %g", text, u.Declared), u.DeclaredFrom)
 		return
@@ -245,8 +248,21 @@ func (x *explainer) buffer(b render.BufferPath) {
 	}
 	x.paragraph("  pool      ", 0, fmt.Sprintf("B = %d B: %s", b.Pool.Bytes, b.Pool.How))
 	x.paragraph("  alpha     ", 0, fmt.Sprintf("%s: %s", b.Pool.Alpha, b.Pool.AlphaHow))
+	if b.Pool.PortAlpha != nil {
+		x.paragraph("  beta      ", 0, fmt.Sprintf("%s: what all groups of a port may take of the free pool", b.Pool.PortAlpha))
+	}
+	if b.Pool.Min > 0 {
+		x.paragraph("  min       ", 0, fmt.Sprintf("%d B: what a group holds before it takes from the pool", b.Pool.Min))
+	}
 	for _, l := range b.Levels {
-		x.paragraph("  threshold ", 0, fmt.Sprintf("%d B with A=%d active, T = alpha*B/(1 + alpha*A); goes on below %d B", l.Pause, l.Active, l.Resume))
+		where := ""
+		if l.Active > 1 && b.Pool.Slices > 1 {
+			where = " in one slice"
+		}
+		x.paragraph("  threshold ", 0, fmt.Sprintf("%d B with A=%d active%s, T = %s; goes on below %d B", l.Pause, l.Active, where, b.Pool.Formula(), l.Resume))
+	}
+	if b.LossyDrop > 0 {
+		x.paragraph("  lossy     ", 0, fmt.Sprintf("a lossy queue that is alone drops at %d B", b.LossyDrop))
 	}
 	for _, c := range b.Cases {
 		info := ""

@@ -93,15 +93,17 @@ func TestExplainParts(t *testing.T) {
 		"pauseResponse 2us of the peer, f.yaml:7:59",
 		"fan-in 1 topology: 1 other lossless port",
 		"fan-out 12 f.yaml:7:19",
-		"pool B = 39193724 B:",
+		"pool B = 19231102 B: ingress_lossless_pool size 66394076 of the t1 template less its xoff 27200352 and 731520 in reserve; Broadcom Tomahawk3 divides it into 2 slices",
 		"alpha 1/4: dynamic_th -2",
-		"threshold 7838744 B with A=1 active, T = alpha*B/(1 + alpha*A); goes on below 7836204 B",
-		// 39193724 / 12 / (4 + 12)
-		"case one to many: m=1, k=12, A=12 marks before a pause up to 204133 B = 1/12 * alpha*B/(1 + alpha*A)",
+		"min 2540 B: what a group holds before it takes from the pool",
+		"threshold 3848760 B with A=1 active, T = min + alpha*B/(1 + alpha*A); goes on below 3846220 B",
+		"a lossy queue that is alone drops at 12822512 B",
+		// 19231102 / 12 / (4 + 12)
+		"case one to many: m=1, k=12, A=12 marks before a pause up to 100161 B = 1/12 * alpha*B/(1 + alpha*A)",
 		"case DCQCN worst case: m=1, k=32, A=1 (not declared, for information)",
-		"1. a queue of 6 us and 60 us at 400G is 300000 and 3000000 bytes 2. max is lowered to 204133",
-		"=> the first mark precedes the first pause, full marking does not",
-		"1 lossless group with 201930 B of headroom in all, 0.01 times its headroom pool of 27200352 B; declared is 2",
+		"1. a queue of 6 us and 60 us at 400G is 300000 and 3000000 bytes 2. max is lowered to 100161",
+		"=> the first pause precedes the first mark",
+		"1 lossless group with 201930 B of headroom in all; the chip has 2 slices, and the fullest has at least 201930 B, 0.01 times its part of the headroom pool, 13600176 B; declared is 2",
 		"one frame stops a priority for at most 83.9 us; 11921 frames a second hold it",
 	} {
 		if !strings.Contains(out, want) {

@@ -313,12 +313,27 @@ func (p Pool) share(m, k, active int64) int64 {
 	return quotient(max(p.Bytes, 0), num*m, k*(den+own+num*active))
 }
 
-// formula returns the formula of share in words.
-func (p Pool) formula() string {
-	if b := p.PortAlpha; b != nil {
-		return fmt.Sprintf("alpha*beta*B/(1 + alpha + alpha*beta*A) with alpha %s, beta %s", p.Alpha, b)
+// Formula returns the formula of Threshold: "min + alpha*B/(1 + alpha*A)".
+func (p Pool) Formula() string {
+	formula := "alpha*B/(1 + alpha*A)"
+	if p.PortAlpha != nil {
+		formula = "alpha*beta*B/(1 + alpha + alpha*beta*A)"
 	}
-	return fmt.Sprintf("alpha*B/(1 + alpha*A) with alpha %s", p.Alpha)
+	if p.Min > 0 {
+		formula = "min + " + formula
+	}
+	return formula
+}
+
+// formula returns the formula of share with its factors.
+func (p Pool) formula() string {
+	without := p
+	without.Min = 0
+	text := fmt.Sprintf("%s with alpha %s", without.Formula(), p.Alpha)
+	if p.PortAlpha != nil {
+		text += fmt.Sprintf(", beta %s", p.PortAlpha)
+	}
+	return text
 }
 
 // LossyQueue returns the pool that a lossy queue of a model takes from, so that Threshold(1) is

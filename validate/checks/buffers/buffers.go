@@ -10,6 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
@@ -70,10 +71,12 @@ var Checks = []checks.Check{
 		Switch: checks.OnlyObserved(lossyPools), Plans: true,
 	},
 	{
-		ID: "BUF-14", Title: "the ports of one chip slice need more than the slice's memory",
-		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent,
-		Why: "slices do not share memory", Fix: "spread the ports over the slices",
-		Absent: "needs which ports belong to which slice, which no public source states",
+		ID: "BUF-14", Title: "the lossless groups in one slice of the chip need more headroom than its part of the pool",
+		Rules: []checks.Rule{{Severity: checks.Warning, When: "where the pool as a whole has room for all groups"}, {Severity: checks.Info, When: "where it has not, as in many templates"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
+		Why:     "slices do not share memory; groups that pause at the same time lose packets",
+		Fix:     "declare the ratio that you accept as buffers.overSubscription, use fewer lossless ports or shorter cables",
+		Sources: []string{"sonic-mgmt tests/qos/files/qos_params.*.yaml, hdrm_pool_size"},
+		Needs:   checks.PoolsKnown, Switch: headroomSlices, Plans: true,
 	},
 	{
 		ID: "BUF-15", Title: "a lossless priority group is configured but not in force",
@@ -159,10 +162,35 @@ func headroomPool(r *checks.Switch) {
 		return
 	}
 	use := r.Memory.HeadroomUse()
-	if have, ok := use.Ratio(); ok && have > ratio.V {
-		r.Found(checks.Finding{Severity: checks.Warning, Where: ratio.From.String(),
-			What: fmt.Sprintf("the headroom of %d lossless groups is %d B, %.2f times the pool of %d B; declared is %.2f", use.Groups, use.Sum, have, use.Pool, ratio.V)}, "")
+	have, ok := use.Ratio()
+	if !ok || have <= ratio.V {
+		return
 	}
+	what := fmt.Sprintf("the headroom of %d lossless groups is %d B, %.2f times the pool of %d B", use.Groups, use.Sum, have, use.Pool)
+	if use.Slices > 1 {
+		what = fullestSlice(use, have)
+	}
+	r.Found(checks.Finding{Severity: checks.Warning, Where: ratio.From.String(), What: fmt.Sprintf("%s; declared is %.2f", what, ratio.V)}, "")
+}
+
+// headroomSlices compares the headroom of the groups that are certainly in one slice with the part
+// of the pool there. A declared ratio is judged by headroomPool.
+func headroomSlices(r *checks.Switch) {
+	use := r.Memory.HeadroomUse()
+	have, ok := use.Ratio()
+	if r.Source == checks.Saved || r.Device.Switch.Settings.Buffers.OverSubscription.V > 0 || use.Slices < 2 || !ok || have <= 1 {
+		return
+	}
+	f := checks.Finding{Severity: checks.Warning, What: fullestSlice(use, have)}
+	if use.Sum > use.Pool {
+		f.Severity = checks.Info
+	}
+	r.Found(f, "")
+}
+
+// fullestSlice describes the headroom in the fullest slice of a chip.
+func fullestSlice(use render.HeadroomUse, ratio float64) string {
+	return fmt.Sprintf("of %d lossless groups with %d B of headroom, one of the chip's %d slices has at least %d B, %.2f times its part of the pool, %d B", use.Groups, use.Sum, use.Slices, use.Fullest, ratio, use.Slice())
 }
 
 func boundProfiles(r *checks.Switch, p *intent.Port, _ *qos.Port, k *intent.Class) {
