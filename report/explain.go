@@ -8,6 +8,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
@@ -239,6 +240,14 @@ func (x *explainer) use(u *render.UsePath) {
 	x.paragraph("  ", 0, text+"; no ratio is declared")
 }
 
+// rests says what the pause thresholds of a chip rest on.
+var rests = map[catalog.Basis]string{
+	catalog.Measured: "thresholds of switches with this chip, measured by SONiC's QoS tests",
+	catalog.Vendors:  "the formula of the vendor's own QoS test",
+	catalog.Derived:  "the chip's buffer templates; no threshold of this chip has been measured",
+	catalog.Assumed:  "the assumption that the chip has one memory; if it is divided, groups pause earlier",
+}
+
 func (x *explainer) buffer(b render.BufferPath) {
 	x.writeWithOrigin(fmt.Sprintf("  %-9s %d", "fan-in", b.FanIn), b.FanInFrom)
 	x.writeWithOrigin(fmt.Sprintf("  %-9s %d", "fan-out", b.FanOut), b.FanOutFrom)
@@ -253,6 +262,9 @@ func (x *explainer) buffer(b render.BufferPath) {
 	}
 	if b.Pool.Min > 0 {
 		x.paragraph("  min       ", 0, fmt.Sprintf("%d B: what a group holds before it takes from the pool", b.Pool.Min))
+	}
+	if how := rests[b.Pool.Basis]; b.Pool.Fixed == 0 {
+		x.paragraph("  rests on  ", 0, how)
 	}
 	for _, l := range b.Levels {
 		where := ""

@@ -22,6 +22,8 @@ type ASIC struct {
 	// Slices is the number of memories that the chip is made of. A group takes from one of them, and
 	// each has an equal part of every pool. 0 if no source states it, and no measurement shows it.
 	Slices int `json:"slices,omitempty"`
+	// Thresholds says how Slices and the formula of pause thresholds are known.
+	Thresholds Basis `json:"thresholds,omitempty"`
 	// ReservedQueues is how many lossy queues of a port the SAI takes from the ingress pool, each
 	// with the size of its profile. Derived from measured thresholds.
 	ReservedQueues int `json:"reserved_queues,omitempty"`
@@ -49,6 +51,17 @@ type ASIC struct {
 	ModificationPool int64  `json:"modification_pool,omitempty"`
 	Source           string `json:"source"`
 }
+
+// Basis says what a number rests on.
+type Basis string
+
+// The bases of pause thresholds.
+const (
+	Measured Basis = "measured" // SONiC's QoS tests state thresholds of switches with the chip, and the formula agrees
+	Vendors  Basis = "vendor"   // the vendor's own QoS test uses the formula
+	Derived  Basis = "derived"  // concluded from a buffer template
+	Assumed  Basis = ""         // nothing is known of the memory; it is taken as one
+)
 
 // Model is one switch model (SONiC: HWSKU).
 type Model struct {

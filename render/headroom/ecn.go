@@ -95,6 +95,9 @@ func ECNAuto(in ECNInput) (ECN, error) {
 		e.step("not compared with the buffer: %s", in.Missing)
 	} else {
 		limit := in.Pool.Limit(in.Case)
+		if in.Pool.Slices == 0 && in.Pool.Fixed == 0 {
+			e.step("the memory of the chip is taken as one; if it is divided, groups pause earlier")
+		}
 		e.Pool, e.Limit = in.Pool, &limit
 		e.Sources = append(e.Sources, srcDCQCN)
 		if e.Max > limit.Queue {

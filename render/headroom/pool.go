@@ -24,6 +24,8 @@ type Pool struct {
 	// Slices is the number of memories that the chip divides the pool into; 0 if it is not known.
 	// Bytes is then the pool of the whole chip, and groups may pause earlier than at Threshold.
 	Slices int `json:"slices,omitempty"`
+	// Basis says how the division and the formula of Threshold are known.
+	Basis catalog.Basis `json:"basis,omitempty"`
 	// Min is what a group holds in reserve, in bytes: it takes from the pool only above that.
 	Min      int64  `json:"min,omitempty"`
 	Alpha    Alpha  `json:"alpha"`
@@ -129,14 +131,11 @@ func PoolOf(m *catalog.Model, speed units.Rate, f Facts) (Pool, error) {
 	p.Bytes, p.How = sizes.Shared()
 	p.How = how + p.How
 	if asic != nil && asic.Slices > 0 {
-		p.Slices = asic.Slices
+		p.Slices, p.Basis = asic.Slices, asic.Thresholds
 		p.Bytes /= int64(p.Slices)
 	}
 	if p.Slices > 1 {
 		p.How += fmt.Sprintf("; %s divides it into %d slices", asic.Name, p.Slices)
-	}
-	if p.Slices == 0 {
-		p.How += "; it is not known whether the chip divides it"
 	}
 	if f.Min != nil {
 		p.Min = *f.Min
