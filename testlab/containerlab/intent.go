@@ -36,17 +36,18 @@ func renumber(f *intent.Fabric) (map[string]map[string]string, error) {
 		if k == nil {
 			continue
 		}
+		names := k.Fixed()
 		ports := used(k, func(*intent.Switch) bool { return true })
-		if len(ports) > len(k.Fixed) {
+		if len(ports) > len(names) {
 			ports = used(k, func(o *intent.Switch) bool { return o.Model.V == sw.Model.V })
 		}
-		if len(ports) > len(k.Fixed) {
-			return nil, fmt.Errorf("%s: the intent has %d ports of switches like it, and the virtual switch of %s has %d", sw.Name, len(ports), sw.OS, len(k.Fixed))
+		if len(ports) > len(names) {
+			return nil, fmt.Errorf("%s: the intent has %d ports of switches like it, and the virtual switch of %s has %d", sw.Name, len(ports), sw.OS, len(names))
 		}
-		same := !slices.ContainsFunc(ports, func(p string) bool { return !slices.Contains(k.Fixed, p) })
+		same := !slices.ContainsFunc(ports, func(p string) bool { return !slices.Contains(names, p) })
 		out[sw.Name] = map[string]string{}
 		for i, p := range ports {
-			if out[sw.Name][p] = k.Fixed[i]; same {
+			if out[sw.Name][p] = names[i]; same {
 				out[sw.Name][p] = p
 			}
 		}

@@ -62,7 +62,7 @@ func fixed(system string) *kind {
 }
 
 // prefix returns the part of a port name before its number.
-func (k *kind) prefix() string { return strings.TrimRight(k.Fixed[0], "0123456789") }
+func (k *kind) prefix() string { return strings.TrimRight(k.Fixed()[0], "0123456789") }
 
 // Images says which images the nodes run, by the name of their kind.
 type Images struct {

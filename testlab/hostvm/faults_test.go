@@ -3,7 +3,6 @@ package hostvm_test
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -68,15 +67,11 @@ var kernelFaults = []kernelFault{
 // with the kernel's own tools and files. Each is found with the expected ID, place and severity,
 // and there is no other finding above info.
 func TestFaultsInAKernel(t *testing.T) {
+	if !sharedtest.Nightly() {
+		t.Skip("skipped: starts a virtual machine; make nightly runs it")
+	}
 	t.Parallel()
 	boot := bootVM(t, hostvm.Missing())
-	list := slices.Clone(kernelFaults)
-	if n := sharedtest.Sized(4, len(list)); n < len(list) {
-		seed := sharedtest.Seed(0)
-		t.Logf("a sample of %d of %d faults, seed %d", n, len(list), seed)
-		rand.New(rand.NewPCG(seed, 0)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-		list = list[:n]
-	}
 	var script strings.Builder
 	script.WriteString(vmLinks + here + `
 echo 1 >/sys/module/fakedcb/parameters/bounce_ms
@@ -86,7 +81,7 @@ heal() { rf nic apply --yes --allow traffic-loss >/heal 2>&1 || { cat /heal; exi
 heal
 look sound
 `)
-	for i, f := range list {
+	for i, f := range kernelFaults {
 		wait := "settle"
 		if strings.Contains(f.do, "down") || strings.Contains(f.do, "netns") {
 			wait = ":"
@@ -123,7 +118,7 @@ look sound
 		t.Errorf("sound: %q, after all faults %q", sound, seen["sound again"])
 	}
 	t.Logf("without a fault: %q", sound)
-	for i, f := range list {
+	for i, f := range kernelFaults {
 		got := slices.DeleteFunc(slices.Clone(seen[fmt.Sprint(i)]), func(s string) bool { return slices.Contains(sound, s) })
 		w := strings.SplitN(f.want, " ", 3)
 		found := false

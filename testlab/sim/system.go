@@ -109,9 +109,9 @@ type Node struct {
 	Interface func(port string) string
 	// Ports describes the available ports for people.
 	Ports string
-	// Fixed lists the ports of a virtual switch that always has the same ports, each with the
-	// speed PortSpeed.
-	Fixed     []string
+	// Fixed returns the ports of a virtual switch that always has the same ports, each with the
+	// speed PortSpeed. It is nil for other kinds.
+	Fixed     func() []string
 	PortSpeed string
 	// Startup is the text of the file with which a node starts, and StartupName its name: a shell
 	// script (*.sh) that runs after deployment, or a configuration.

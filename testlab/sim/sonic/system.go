@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
@@ -95,17 +96,20 @@ var releaseTag = lazyre.New(`^20\d{4}`)
 
 // node returns a kind of containerlab node that runs the virtual switch.
 func node(kind, image string, script []byte) sim.Node {
-	var ports []string
-	m, _ := catalog.Lookup(virtualModel)
-	for _, p := range m.Ports {
-		ports = append(ports, p.Name)
-	}
+	// Read the catalogue only when a command needs the ports: it takes milliseconds.
+	ports := sync.OnceValue(func() (names []string) {
+		m, _ := catalog.Lookup(virtualModel)
+		for _, p := range m.Ports {
+			names = append(names, p.Name)
+		}
+		return names
+	})
 	return sim.Node{
 		Kind: kind, StartupName: kind + ".sh", Startup: script,
 		Image:   func(release string) string { return image + cmp.Or(release, labRelease) },
 		Release: sim.TagMatch(releaseTag),
 		Interface: func(port string) string {
-			if i := slices.Index(ports, port); i >= 0 {
+			if i := slices.Index(ports(), port); i >= 0 {
 				return fmt.Sprintf("eth%d", i+1)
 			}
 			return ""

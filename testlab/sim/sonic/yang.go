@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 )
 
 // yangError is a violation of the models. Most clients see only the first line.
@@ -355,7 +356,7 @@ func number(e map[string]any, field string) (uint64, bool) {
 // Constructors for checks of types.
 
 func pattern(re string, msg ...string) check {
-	r := regexp.MustCompile(`^(?:` + re + `)$`)
+	r := lazyre.Of(`^(?:` + re + `)$`)
 	return check{func(v string) string {
 		switch {
 		case r.MatchString(v):
