@@ -56,8 +56,15 @@ var strangers = map[string][]Clue{
 		Line(3, `mls qos`),
 	},
 	"Cisco IOS XR":               {Collected(`cisco-xr`), Line(3, `!! IOS XR `), Line(3, `interface \w+GigE0/\d+/\d+/\d+`), Line(2, `interface MgmtEth`)},
-	"Cumulus Linux without NVUE": {Line(3, `net add `), Line(3, `auto (swp\d|lo\b|eth0)`), Line(3, `iface `)},
-	"FRRouting":                  {Line(3, `frr version `), Line(3, `frr defaults `), Line(1, `log syslog`)},
+	"Cumulus Linux without NVUE": {Line(3, `auto (swp\d|lo\b|eth0)`), Line(3, `iface `)},
+	// Cumulus Linux 3 and 4 User Guide.
+	"Cumulus Linux without NVUE ('net add' of NCLU)": {Line(3, `\s*(\S*[$#] ?)?(sudo )?net (add|del|commit)\b`)},
+	"Cumulus Linux before NVUE ('cl set' of CUE)":    {Line(3, `\s*(\S*[$#] ?)?(sudo )?cl (set|unset) `)},
+	"Cumulus Linux without NVUE (traffic.conf, qos_features.conf of its switchd)": {
+		Line(3, `\s*#? ?traffic\.(packet_priority_(source|remark)_set|cos_\d|port_group)`), Line(3, `\s*(pfc|link_pause|ecn_red|default_ecn_red_conf|priority_group|remark|source)\.\S+\s*=`),
+		Line(3, `\s*(ingress|egress)_service_pool\.`), Line(2, `\s*(default_)?egress_sched\.`), Line(2, `# .*/etc/(cumulus|mlx)/datapath`),
+	},
+	"FRRouting": {Line(3, `frr version `), Line(3, `frr defaults `), Line(1, `log syslog`)},
 	// Dell SmartFabric OS10 User Guide, Quality of service and Data center bridging.
 	"Dell OS10": {
 		Line(3, `! Version 10\.\d`), Line(3, `interface (range )?(ethernet|mgmt)\d+/\d+/\d+`), Line(3, `interface breakout \d`), Line(3, `\s*qos-map (traffic-class|dscp-tc|queue) `),

@@ -21,6 +21,8 @@ type Line struct {
 	// Sure is set if the line fails the check for certain, and not only where nothing outside of the
 	// configuration makes up for it.
 	Sure bool `json:"-"`
+	// Doubt is set if the line may be on purpose, so that the failed check is no error.
+	Doubt bool `json:"-"`
 	// Ports lists the ports that the line affects (nil for the switch as a whole), and Attrs the
 	// attributes that it sets there. Both matter only for represented lines, and lines may share
 	// the slices.

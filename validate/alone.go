@@ -244,7 +244,7 @@ func (r *soloRun) fails(check *checks.Check, l *render.Line) {
 		return // a port that pauses nothing has nothing to watch
 	}
 	f := aloneFinding{line: l.No, row: cmp.Or(l.Where, l.Text), Finding: checks.Finding{ID: check.ID, Severity: check.Rules[len(check.Rules)-1].Severity, What: cmp.Or(l.Why, check.Title)}}
-	if unpausing[check.ID] || l.Sure {
+	if unpausing[check.ID] && !l.Doubt || l.Sure {
 		f.Severity = check.Worst()
 	}
 	if text := strings.Trim(l.Text, ": "); text != "" {

@@ -31,7 +31,7 @@ var System = drivers.System{
 	},
 	Clues: []drivers.Clue{
 		drivers.Collected(`cumulus`),
-		drivers.Line(3, `\s*nvue-api-version: `), drivers.Line(3, `\s*version: Cumulus Linux `), drivers.Line(3, `\s*(\S+[$#] ?|- ["']?|.*\bssh\b.*["'])?(sudo )?(/usr/bin/)?nv (set|unset) `),
+		drivers.Line(3, `\s*nvue-api-version: `), drivers.Line(3, `\s*version: Cumulus Linux `), drivers.Line(3, `\s*(\S*[$#>] ?|- ["']?|.*\bssh\b.*["'])?(sudo )?(/usr/bin/)?nv (set|unset) `),
 		drivers.Line(3, `\s*(- )?nvidia\.nvue\.[a-z]+:`), drivers.Line(3, `\s*nvue_switch_(interface_)?config:`), drivers.Line(3, `\s*url: .*nvue`), drivers.Line(3, `\s*(- )?(ansible\.builtin\.)?(shell|command|raw|cmd): ["']?(sudo )?nv (set|unset) `),
 		drivers.Line(3, `- (header|set):[ \t]*$`), drivers.Line(1, `\s+swp\d[\ds,-]*:`), drivers.Line(2, `\s+(egress-queue-mapping|traffic-pool|congestion-control|pfc-watchdog):`),
 		drivers.Line(1, `\s+roce:`),
@@ -39,7 +39,7 @@ var System = drivers.System{
 	},
 	Identify: identify,
 	Whole:    "the answer to 'nv config show'",
-	Shows:    lazyre.New(`^(?:sudo )?nv config show`), Configures: lazyre.New(`^(?:sudo )?nv (?:un)?set `),
+	Shows:    lazyre.New(`^(?:sudo )?nv config show`), Configures: lazyre.New(`^(?:sudo )?(?:(?:nv|cl) (?:un)?set|net (?:add|del|commit)) ?`),
 	Join:      mergeTexts,
 	AsksFirst: true,
 	Releases:  native.Releases(),

@@ -80,7 +80,43 @@ func (a *accountant) line(s *source) render.Line {
 		return l
 	}
 	a.effect(&l, paths)
+	a.check(&l, paths[0])
 	return l
+}
+
+// check marks a line that fails a check by itself.
+func (a *accountant) check(l *render.Line, p Path) {
+	node := a.c.Tree.At(p...)
+	switch {
+	case p[0] == "qos" && p[1] == famPFC && len(p) > 3:
+		a.checkPFC(l, p)
+	case p[0] == "interface" && len(p) > 3 && p[3] == "pfc-watchdog" && l.Fate == render.Default:
+		if port := a.whole[p[1]]; port != nil && port.PFC.V == 0 && onOr(node, true) {
+			l.Fate, l.Check, l.Why = render.Inert, "WD-06", "the port has no PFC, so the watchdog guards none of its priorities"
+		}
+	case p[len(p)-1] == "bw-percent" && l.Fate == render.Inert && node.Word() != "0":
+		l.Check = "CFG-02"
+	}
+}
+
+// checkPFC marks a line of a PFC profile that pauses in one direction alone, or without memory for
+// lossless traffic.
+func (a *accountant) checkPFC(l *render.Line, p Path) {
+	pfc := a.v.pfc(p[2])
+	if pfc.priorities == 0 || len(a.users[famPFC][p[2]]) == 0 {
+		return
+	}
+	node := a.c.Tree.At(p...)
+	switch {
+	case (p[3] == "tx" || p[3] == "rx") && pfc.tx != pfc.rx && !onOr(node, true):
+		l.Check, l.Doubt = "PFC-15", true
+		if l.Why = "PFC is half on: the ports send pause frames and ignore those that they receive"; p[3] == "tx" {
+			l.Why = "PFC is half on: the ports obey pause frames and send none"
+		}
+	case p[3] == "switch-priority" && pfc.pausedBothWays() != 0 && a.v.losslessPool() == "":
+		// Cumulus Linux 5.17, Flow Control Buffers: all memory belongs to the lossy pool by default.
+		l.Check, l.Why = "PFC-03", "no memory is set aside for lossless traffic: traffic-pool default-lossless has no memory-percent"
+	}
 }
 
 // families lists the families of profiles that a port has.

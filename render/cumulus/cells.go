@@ -58,7 +58,9 @@ func Rounded(have, desired *qos.Device) *qos.Device {
 	return out
 }
 
-// within reports whether a switch may have rounded the written threshold to the held one.
+// within reports whether a switch may have rounded the written threshold to the held one, or would
+// round the held one to the written one, which an intent may have from another switch.
 func within(written, held int64) bool {
-	return written == held || rounded(held) && held >= written && held-written < row
+	low, high := min(written, held), max(written, held)
+	return low == high || rounded(high) && high-low < row
 }

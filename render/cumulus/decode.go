@@ -150,7 +150,24 @@ func (v *view) device() *qos.Device {
 	d.WatchdogPoll = qos.Of(poll)
 	d.Ports = v.normalizedPorts(v.ports)
 	d.Shares = v.shares()
+	d.Tunnels = v.tunnels()
 	return d
+}
+
+// tunnels reads how the VXLAN tunnels of the switch mark packets; nil if the configuration does not
+// say. What "derive" does depends on the switch priority (Cumulus Linux 5.17, Configure switchd).
+func (v *view) tunnels() map[string]qos.Tunnel {
+	vxlan := v.c.Tree.At("nve", "vxlan")
+	into, out := vxlan.At("encapsulation", "dscp"), vxlan.At("decapsulation", "dscp", "action")
+	if into == nil && out == nil {
+		return nil
+	}
+	modes := map[string]qos.Opt[qos.DSCPMode]{"copy": qos.Of(qos.DSCPUniform), "set": qos.Of(qos.DSCPPipe), "preserve": qos.Of(qos.DSCPPipe)}
+	t := qos.Tunnel{Kind: "vxlan", Encap: modes[into.At("action").Word()], Decap: modes[out.Word()]}
+	if n, ok := digits(into.At("value").Word()); ok && n < qos.NumDSCP && t.Encap.V == qos.DSCPPipe {
+		t.OuterDSCP = qos.Of(n)
+	}
+	return map[string]qos.Tunnel{"nve vxlan": t}
 }
 
 // shares returns the configured shares of buffer memory by pool.

@@ -297,48 +297,88 @@ func keysFor(base Path, key string) []string {
 	return []string{key}
 }
 
-// prompted matches a command, alone or after a shell prompt, a list dash or ssh with a quote.
-var prompted = lazyre.New(`^\s*(?:\S+@\S+[$#] ?|- ["']?|(?:\S+ )*ssh(?: \S+)+ ["'])?(?:sudo )?(?:/usr/bin/)?nv ((?:set|unset) +\S.*)$`)
+// prompted matches a command, alone or after a shell prompt, a list dash or ssh with a quote. A # on
+// its own begins a comment, but is the prompt of root in a text whose commands all follow one, which
+// asRoot matches.
+var (
+	prompted = lazyre.New(`^(\s*(?:(?:[^\s#]\S*[$#>]|[$>]) ?|- ["']?|(?:\S+ )*ssh(?: \S+)+ ["'])?)(?:sudo )?(?:/usr/bin/)?nv ((?:set|unset) +(?s:\S.*))$`)
+	asRoot   = lazyre.New(`^(\s*# ?)nv ((?:set|unset) +(?s:\S.*))$`)
+)
 
 // shown matches the start of the YAML output of "nv config show", in which a text may contain
 // commands.
 var shown = lazyre.New(`(?m)^- (?:header|set):`)
 
-func isCommands(text []byte) bool {
-	for line := range strings.Lines(string(text)) {
-		if prompted.MatchString(strings.TrimRight(line, "\r\n")) {
-			return true
-		}
-	}
-	return false
-}
+func isCommands(text []byte) bool { return formOf(string(text)) != nil }
 
-// commands reads "nv set" and "nv unset" commands. Other lines configure nothing.
-func (p *parser) commands(text string) error {
-	no := 0
-	for line := range strings.Lines(text) {
-		no++
-		cmds, err := nvCommands(strings.TrimRight(line, "\r\n"))
-		if err != nil {
-			return fmt.Errorf("line %d: %w", no, err)
-		}
-		for _, words := range cmds {
-			from := &source{no: no, text: strings.TrimSpace(line[strings.Index(line, "nv "):])}
-			if len(cmds) > 1 {
-				from.text = "nv " + strings.Join(words, " ")
-			}
-			if err := p.command(words, from); err != nil {
-				return err
+// formOf returns the form of the commands of a text; nil if it has none.
+func formOf(text string) *lazyre.Regexp {
+	for _, form := range []*lazyre.Regexp{prompted, asRoot} {
+		for line := range strings.Lines(text) {
+			if form.MatchString(strings.TrimRight(line, "\r\n")) {
+				return form
 			}
 		}
 	}
 	return nil
 }
 
-// nvCommands returns the set and unset commands of a line, each as the words after "nv".
-func nvCommands(line string) (out [][]string, err error) {
-	for m := prompted.FindStringSubmatch(line); m != nil; m = prompted.FindStringSubmatch(line) {
-		words, rest, err := shellWords(m[1])
+// maxQuoted limits the number of lines that a quoted text may span.
+const maxQuoted = 500
+
+// commands reads "nv set" and "nv unset" commands. Other lines configure nothing.
+func (p *parser) commands(text string) error {
+	form := formOf(text)
+	lines := strings.Split(text, "\n")
+	around := byte(0) // the quote around several commands, such as those for ssh
+	for i := 0; i < len(lines); i++ {
+		first := i
+		line := strings.TrimRight(lines[i], "\r")
+		m := form.FindStringSubmatch(line)
+		if m != nil {
+			if before := strings.TrimSpace(m[1]); before != "" && strings.ContainsAny(before[len(before)-1:], `'"`) {
+				around = before[len(before)-1]
+			}
+			cmds, err := nvCommands(form, line, around)
+			for errors.Is(err, errQuote) && i+1 < len(lines) && i-first < maxQuoted {
+				i++
+				line += "\n" + strings.TrimRight(lines[i], "\r")
+				cmds, err = nvCommands(form, line, around)
+			}
+			if err != nil {
+				return fmt.Errorf("line %d: %w", first+1, err)
+			}
+			if err := p.each(cmds, first+1, line); err != nil {
+				return err
+			}
+		}
+		if end := strings.TrimSpace(line); around != 0 && end != "" && end[len(end)-1] == around {
+			around = 0
+		}
+	}
+	return nil
+}
+
+// each applies the commands of a line.
+func (p *parser) each(cmds [][]string, no int, line string) error {
+	for _, words := range cmds {
+		text, _, _ := strings.Cut(line[strings.Index(line, "nv "):], "\n")
+		from := &source{no: no, text: strings.TrimSpace(text)}
+		if len(cmds) > 1 {
+			from.text = "nv " + strings.Join(words, " ")
+		}
+		if err := p.command(words, from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nvCommands returns the set and unset commands of a line, each as the words after "nv". around is
+// the quote that began before them, 0 if none did.
+func nvCommands(form *lazyre.Regexp, line string, around byte) (out [][]string, err error) {
+	for m := form.FindStringSubmatch(line); m != nil; m = prompted.FindStringSubmatch(line) {
+		words, rest, err := shellWords(m[2], around)
 		if err != nil {
 			return nil, err
 		}
@@ -393,10 +433,13 @@ func (p *parser) paths(words []string) []Path {
 	return at
 }
 
+// errQuote means that a quoted text has no end.
+var errQuote = errors.New("a quote is not closed")
+
 // shellWords splits a command like a shell and returns the rest of the line after the command.
-// Quotes and backslashes keep words together, # begins a comment, and a quote at the end of the
-// line closes one that was opened before the command.
-func shellWords(line string) (out []string, rest string, err error) {
+// Quotes and backslashes keep words together, # begins a comment, and around at the end of the line
+// closes a quote that was opened before the command.
+func shellWords(line string, around byte) (out []string, rest string, err error) {
 	var word strings.Builder
 	open, in := byte(0), false
 	flush := func() {
@@ -417,10 +460,10 @@ func shellWords(line string) (out []string, rest string, err error) {
 			in = true
 		case open != 0:
 			word.WriteByte(c)
-		case (c == '\'' || c == '"') && strings.TrimSpace(line[i+1:]) == "":
+		case c == around && strings.TrimSpace(line[i+1:]) == "":
 		case c == '\'' || c == '"':
 			open, in = c, true
-		case c == ' ' || c == '\t':
+		case c == ' ' || c == '\t' || c == '\n':
 			flush()
 		case c == '#' && !in:
 			return out, "", nil
@@ -439,7 +482,7 @@ func shellWords(line string) (out []string, rest string, err error) {
 		}
 	}
 	if open != 0 {
-		return nil, "", errors.New("a quote is not closed")
+		return nil, "", errQuote
 	}
 	flush()
 	return out, "", nil

@@ -53,7 +53,7 @@ func (b *playbook) walk(n *yaml.Node, t task) error {
 	switch n.Kind {
 	case yaml.Text:
 		return b.lines(n, t, func(line string) [][]string {
-			cmds, _ := nvCommands(line)
+			cmds, _ := nvCommands(prompted, line, unpaired(line))
 			return cmds
 		})
 	case yaml.List:
@@ -132,6 +132,18 @@ func (b *playbook) module(name string, v *yaml.Node, t task) error {
 	return b.walk(v, t)
 }
 
+// unpaired returns the quote at the end of a line that began before the line; 0 if there is none.
+func unpaired(line string) byte {
+	line = strings.TrimSpace(line)
+	if line == "" {
+		return 0
+	}
+	if c := line[len(line)-1]; (c == '\'' || c == '"') && strings.Count(line, string(c))%2 != 0 {
+		return c
+	}
+	return 0
+}
+
 // bare reads commands that may lack "nv"; before is prepended to each.
 func (b *playbook) bare(n *yaml.Node, t task, before ...string) error {
 	for _, item := range append(slices.Clone(n.Items), n) {
@@ -139,7 +151,8 @@ func (b *playbook) bare(n *yaml.Node, t task, before ...string) error {
 		under := t
 		under.when = t.when || strings.Contains(item.Value, "{%")
 		err := b.lines(item, under, func(line string) [][]string {
-			words, _, err := shellWords(strings.TrimPrefix(strings.TrimSpace(line), "nv "))
+			line = strings.TrimPrefix(strings.TrimSpace(line), "nv ")
+			words, _, err := shellWords(line, unpaired(line))
 			if words = slices.Concat(before, words); err != nil || len(words) < 2 || words[0] != "set" && words[0] != "unset" {
 				return nil
 			}

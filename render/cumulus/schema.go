@@ -70,6 +70,7 @@ const (
 	smaller    = "it makes the headroom that the switch computes smaller"
 	trimming   = "packet trimming; it stays as it is"
 	adaptive   = "adaptive routing; it stays as it is"
+	tunnel     = "the marks of a tunnel, which only checks read; it stays as it is"
 )
 
 // root is NVUE's tree. ranged holds its collections whose keys may be ranges of numbers, and
@@ -103,6 +104,10 @@ func topPlaces() keys {
 			"switch-priority": {leaf: true}, "traffic-class": {leaf: true}, "remark": {sub: keys{"dscp": {leaf: true}, "pcp": {leaf: true}}},
 		}}}}}},
 		"router": {sub: keys{"adaptive-routing": {concerns: true, left: adaptive}}},
+		"nve": {sub: keys{"vxlan": {sub: keys{
+			"encapsulation": {sub: keys{"dscp": {concerns: true, sub: keys{"action": kept(tunnel, false), "value": kept(tunnel, false)}}}},
+			"decapsulation": {sub: keys{"dscp": {concerns: true, sub: keys{"action": kept(tunnel, false)}}}},
+		}}}},
 		"acl": named(&place{sub: keys{"rule": named(&place{sub: keys{"action": {sub: keys{"set": named(&place{
 			concerns: true, left: "an access list that sets marks; what it matches is not read", open: true,
 		})}}}})}}),

@@ -7,7 +7,6 @@
 package cumulus
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -28,7 +27,6 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
-	yamltext "github.com/roce-fabric/roce-fabric/internal/yaml"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
@@ -138,21 +136,30 @@ var versionForm = regexp.MustCompile(`^(\d+)\.(\d+)\.\d+`)
 var wrong = sync.OnceValues(func() (*tls.Config, error) { c, _, err := sim.NewTLS(); return c, err })
 var wrongKey = sync.OnceValues(sim.NewHostKey)
 
-// New returns a switch. It fails if it cannot parse the version or the configuration.
-func New(o Options) (*Switch, error) {
-	m := versionForm.FindStringSubmatch(o.Version)
+// releaseNumber returns 100 times the major plus the minor number of a version: 515 for 5.15.0.
+func releaseNumber(version string) (int, error) {
+	m := versionForm.FindStringSubmatch(version)
 	if m == nil {
-		return nil, fmt.Errorf("switch %s: version %q is not like 5.15.0", o.Hostname, o.Version)
+		return 0, fmt.Errorf("version %q is not like 5.15.0", version)
 	}
 	major, _ := strconv.Atoi(m[1])
 	minor, _ := strconv.Atoi(m[2])
+	return major*100 + minor, nil
+}
+
+// New returns a switch. It fails if it cannot parse the version or the configuration.
+func New(o Options) (*Switch, error) {
+	release, err := releaseNumber(o.Version)
+	if err != nil {
+		return nil, fmt.Errorf("switch %s: %w", o.Hostname, err)
+	}
 	if o.Clock == 0 {
 		o.Clock = 1
 	}
 	if o.Patience == 0 {
 		o.Patience = 30 * time.Second
 	}
-	s := &Switch{o: o, release: major*100 + minor, ports: map[string]bool{}, revisions: map[string]*revision{}, flaps: map[string]int{},
+	s := &Switch{o: o, release: release, ports: map[string]bool{}, revisions: map[string]*revision{}, flaps: map[string]int{},
 		neighbors: map[string]neighbor{}, unplugged: map[string]bool{}, peers: map[string]func() cli.Wire{}, turn: make(chan struct{}, 1)}
 	s.faults.s, s.faults.cleared = s, make(chan struct{})
 	s.dice.Shuffle(o.Shuffle)
@@ -185,73 +192,6 @@ func (s *Switch) factory() tree {
 	return tree{"interface": ports, "system": tree{"hostname": s.o.Hostname}}
 }
 
-// command matches a line of "nv config show -o commands".
-var command = regexp.MustCompile(`(?m)^[ \t]*nv (?:set|unset) [^\r\n]*`)
-
-// read parses a configuration: an object, the list of "nv config show", or commands. It leaves out
-// what the switch rejects, and returns that as refused.
-func (s *Switch) read(b []byte) (out tree, refused []string, err error) {
-	out = tree{}
-	if lines := command.FindAll(b, -1); len(lines) > 0 {
-		for _, line := range lines {
-			if err := s.typed(out, strings.Fields(string(line))); err != nil {
-				refused = append(refused, fmt.Sprintf("%s: %v", bytes.TrimSpace(line), err))
-			}
-		}
-		return out, append(refused, s.prune(out)...), nil
-	}
-	var v any
-	if json.Unmarshal(b, &v) != nil {
-		doc, faults := yamltext.Parse("configuration", b)
-		if len(faults) > 0 {
-			return nil, nil, faults[0]
-		}
-		v = asJSON(doc)
-	}
-	list, ok := v.([]any)
-	if !ok {
-		list = []any{v}
-	}
-	for _, one := range list {
-		m, ok := one.(tree)
-		if !ok {
-			return nil, nil, errors.New("configuration: not an object")
-		}
-		if set, ok := m["set"].(tree); ok {
-			m = set
-		} else if m["header"] != nil {
-			continue
-		}
-		merge(out, expand(m).(tree))
-	}
-	return out, s.prune(out), nil
-}
-
-// asJSON converts parsed YAML to the types used for JSON.
-func asJSON(n *yamltext.Node) any {
-	switch n.Kind {
-	case yamltext.Map:
-		out := tree{}
-		for _, p := range n.Pairs {
-			out[p.Key.Value] = asJSON(p.Value)
-		}
-		return out
-	case yamltext.List:
-		var out []any
-		for _, one := range n.Items {
-			out = append(out, asJSON(one))
-		}
-		return out
-	case yamltext.Int, yamltext.Float:
-		return value(n.Value)
-	case yamltext.Bool:
-		return n.Value == "true"
-	case yamltext.Null:
-		return nil
-	}
-	return n.Value
-}
-
 // prune removes the parts of a configuration that the switch rejects, and returns the reasons.
 func (s *Switch) prune(t tree) (refused []string) {
 	for range 10_000 {
@@ -279,7 +219,11 @@ func (s *Switch) prune(t tree) (refused []string) {
 
 // Refuses returns the parts of a configuration that a switch rejects, with the reasons.
 func Refuses(_ string, config []byte) []string {
-	_, refused, err := (&Switch{release: relative, o: Options{AnyWords: true}}).read(config)
+	release, err := releaseNumber(threeNumbers(releaseOf(config)))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	_, refused, err := (&Switch{release: release, o: Options{AnyWords: true}}).read(config)
 	if err != nil {
 		return []string{err.Error()}
 	}

@@ -29,10 +29,12 @@ var System = sim.System{
 }
 
 const (
-	// labRelease is the release of a lab's switch if the intent does not state one, and
-	// newestRelease that of a switch that starts with a configuration.
-	labRelease    = "5.15.0"
-	newestRelease = "5.17.0"
+	// labRelease is the release of a lab's switch if the intent does not state one, newestRelease
+	// that of a switch that starts with a configuration, and lastOldRelease that of one whose
+	// configuration has the words of releases before 5.15.
+	labRelease     = "5.15.0"
+	newestRelease  = "5.17.0"
+	lastOldRelease = "5.14.0"
 	// labPorts is the minimum number of front ports of a lab's switch.
 	labPorts = 64
 )
@@ -54,7 +56,7 @@ func startForLab(s sim.Setup) (sim.Switch, error) {
 	o.Interfaces = natural.Keys(ports)
 	if o.Running != nil {
 		// The keywords in the configuration depend on its release, which it need not state.
-		o.AnyWords, o.Version = true, threeNumbers(cmp.Or(s.Release, newestRelease))
+		o.AnyWords, o.Version = true, threeNumbers(cmp.Or(s.Release, releaseOf(o.Running)))
 	}
 	return sim.Started(New(o))
 }

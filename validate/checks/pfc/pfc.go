@@ -106,7 +106,7 @@ var pauseChecks = []checks.Check{
 	},
 	{
 		ID: "PFC-15", Title: "PFC is only half configured",
-		Rules: []checks.Rule{{Severity: checks.Error, When: "where a port has PFC or a no-drop priority without the other"}, {Severity: checks.Warning, When: "where it is left to what each neighbor negotiates, or to a policy that is not in the file"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where a port has PFC or a no-drop priority without the other"}, {Severity: checks.Warning, When: "where it is left to what each neighbor negotiates, or to a policy that is not in the file, or is on in one direction alone"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:    "a port pauses only with PFC on and a priority to pause: until then all its traffic is lossy",
 		Fix:    "switch PFC on at the port, and make the class of the traffic no-drop there{how}",
 		ByText: true,
