@@ -26,7 +26,7 @@ var System = drivers.System{
 		return "config_db.json", native.Document(d.Desired, d.Model).AppendJSON(nil)
 	},
 	Refused:   refused,
-	Clues:     []drivers.Clue{drivers.Object(3, native.TMetadata), drivers.Object(2, native.Tables()...), drivers.Object(1, "INTERFACE", "LOOPBACK_INTERFACE", "VLAN", "FEATURE")},
+	Clues:     []drivers.Clue{drivers.Object(3, native.TMetadata+keyOfRow), drivers.Object(2, tableNames()...), drivers.Object(1, "INTERFACE", "LOOPBACK_INTERFACE", "VLAN", "FEATURE")},
 	Identify:  identify,
 	Whole:     "config_db.json",
 	Shows:     lazyre.New(`^(?:sudo )?sonic-cfggen `),
@@ -36,6 +36,17 @@ var System = drivers.System{
 	YANG:      models,
 	Open:      Open,
 	Saved:     saved,
+}
+
+// keyOfRow matches what follows the name of a table in a key of Redis.
+const keyOfRow = `(?:\|[^"]*)?`
+
+// tableNames returns patterns for the tables that this tool reads, and for their keys of Redis.
+func tableNames() (out []string) {
+	for _, t := range native.Tables() {
+		out = append(out, t+keyOfRow)
+	}
+	return out
 }
 
 // read parses a saved configuration.
@@ -62,6 +73,9 @@ func document(text []byte) ([]byte, error) {
 	if json.Unmarshal(text, &spaces) != nil || spaces[native.TPort] != nil {
 		return text, nil // the decoder reports what is wrong
 	}
+	if tables := nested(spaces); tables != nil {
+		return tables, nil
+	}
 	var found []string
 	for _, name := range slices.Sorted(maps.Keys(spaces)) {
 		var in map[string]json.RawMessage
@@ -77,6 +91,38 @@ func document(text []byte) ([]byte, error) {
 	}
 	return nil, fmt.Errorf("the text holds the configurations of %s (%s), each with its own ports; pass one at a time, as 'jq .%s' prints it",
 		words.Count(len(found), "namespace"), strings.Join(found, ", "), found[0])
+}
+
+// nested returns the tables of an object whose names are keys of Redis, "PORT|Ethernet0", with the
+// row as value, or as sonic-db-dump prints it. It returns nil for any other object.
+func nested(rows map[string]json.RawMessage) []byte {
+	out := map[string]map[string]json.RawMessage{}
+	for at, row := range rows {
+		table, key, ok := strings.Cut(at, "|")
+		if !ok {
+			continue // such as CONFIG_DB_INITIALIZED
+		}
+		var dumped struct{ Value json.RawMessage }
+		var fields map[string]json.RawMessage
+		switch {
+		case json.Unmarshal(row, &fields) != nil:
+			continue // not a hash
+		case fields["type"] != nil && fields["ttl"] != nil && json.Unmarshal(row, &dumped) == nil && dumped.Value != nil:
+			row = dumped.Value
+		}
+		if out[table] == nil {
+			out[table] = map[string]json.RawMessage{}
+		}
+		out[table][key] = row
+	}
+	if out[native.TPort] == nil {
+		return nil
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		return nil // the rows were read from JSON
+	}
+	return text
 }
 
 // namespace matches the name of a section in the output of 'show runningconfiguration all' on a

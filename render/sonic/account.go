@@ -779,6 +779,7 @@ func (a *accountant) group(key, field, v string) render.Line {
 		l = failing(l, "PFC-04", slices.ContainsFunc(l.Ports, func(port string) bool {
 			return a.indexesOf(TGroup, port, key, field)&^groupsOf(a.dev.Ports[port]) != 0
 		}))
+		l.Sure = l.Check != "" && len(a.cfg[TPortQoS]) > 0
 	}
 	return l
 }

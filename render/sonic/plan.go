@@ -171,6 +171,9 @@ func Digest(running Config, desired *qos.Device) string {
 // out.
 func (p *planner) adopted(have, desired *qos.Device) {
 	desired = desired.Completed(have)
+	if plain := unclassified(have, desired); plain != desired && len(qos.Diff(have, plain)) == 0 {
+		desired = plain
+	}
 	p.target = Target(desired)
 	left, changes, notes := scope(p.running, p.target, desired, qos.Diff(have, desired))
 	p.desired, p.changes = desired.Keeping(have, left), changes

@@ -54,7 +54,11 @@ func statedGroupWithoutPause(r *checks.File, name string, q *qos.Port, g int) {
 			return
 		}
 	}
-	r.Found(checks.Error, name, qos.KindGroupBuffer.At(g), "priority group %d is lossless, but PFC is off for all its priorities", g)
+	severity := checks.Error
+	if r.Everywhere == ^qos.PrioritySet(0) {
+		severity = checks.Warning // no port pauses: the file may be a part
+	}
+	r.Found(severity, name, qos.KindGroupBuffer.At(g), "priority group %d is lossless, but PFC is off for all its priorities", g)
 }
 
 func statedGroupWithoutXON(r *checks.File, name string, q *qos.Port, g int) {

@@ -43,7 +43,7 @@ var pauseChecks = []checks.Check{
 	{
 		ID: "PFC-04", Title: "a lossless priority group has no PFC",
 		FoldedIn: []string{"PFC-01", "PFC-02"},
-		Rules:    checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
+		Rules:    []checks.Rule{{Severity: checks.Error, When: "where other ports have PFC, or the intent wants it"}, {Severity: checks.Warning, When: "where no port has: the file may be a part"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:    "its headroom is wasted, and packets are dropped",
 		Fix:    "switch PFC on for its priority, or make the group lossy",
 		Switch: checks.OnlyObserved(checks.EachPort(groupWithoutPause)),
