@@ -292,49 +292,57 @@ var (
 )
 
 // fieldMutations returns mutations that remove or alter each field of CONFIG_DB that the import
-// must account for.
+// must account for: in tables, in tables of a namespace, and in rows by their keys of Redis.
 func fieldMutations(t testing.TB, config []byte) (out []mutation) {
-	parse := func() map[string]map[string]map[string]any {
-		doc := map[string]map[string]map[string]any{}
-		all := map[string]json.RawMessage{}
-		if err := json.Unmarshal(config, &all); err != nil {
+	from, to := bytes.IndexByte(config, '{'), bytes.LastIndexByte(config, '}')+1
+	parse := func() (doc map[string]any) {
+		if err := json.Unmarshal(config[from:to], &doc); err != nil {
 			t.Fatal(err)
-		}
-		for table, text := range all {
-			rows := map[string]map[string]any{}
-			if json.Unmarshal(text, &rows) == nil {
-				doc[table] = rows
-			}
 		}
 		return doc
 	}
-	add := func(what string, change func(doc map[string]map[string]map[string]any)) {
+	// change applies a change to the object that holds the last key of a path.
+	change := func(what string, path []string, change func(row map[string]any, field string)) {
 		doc := parse()
-		change(doc)
+		row := doc
+		for _, key := range path[:len(path)-1] {
+			row = row[key].(map[string]any)
+		}
+		change(row, path[len(path)-1])
 		text, err := json.Marshal(doc)
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, mutation{what, text})
+		out = append(out, mutation{strings.Join(path, " ") + what, slices.Concat(config[:from], text, config[to:])})
 	}
-	doc := parse()
-	for _, table := range slices.Sorted(maps.Keys(doc)) {
-		for _, key := range slices.Sorted(maps.Keys(doc[table])) {
-			for _, field := range slices.Sorted(maps.Keys(doc[table][key])) {
-				if !qosTables.MatchString(table) && !slices.Contains(qosFields[table], field) {
-					continue
-				}
-				place := table + "|" + key + " " + field
-				add(place+" taken away", func(doc map[string]map[string]map[string]any) { delete(doc[table][key], field) })
-				was, ok := doc[table][key][field].(string)
-				if !ok {
-					continue
-				}
-				if to := altered(" " + was)[1:]; to != was {
-					add(place+" altered: "+to+", was "+was, func(doc map[string]map[string]map[string]any) { doc[table][key][field] = to })
-				}
+	var walk func(v map[string]any, path []string)
+	walk = func(v map[string]any, path []string) {
+		if row, dumped := v["value"].(map[string]any); dumped && v["ttl"] != nil { // a row in the output of sonic-db-dump
+			walk(row, append(path[:len(path):len(path)], "value"))
+			return
+		}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			at := append(path[:len(path):len(path)], key)
+			if below, is := v[key].(map[string]any); is {
+				walk(below, at)
+				continue
+			}
+			if !slices.ContainsFunc(at[:len(at)-1], func(name string) bool {
+				table, _, _ := strings.Cut(name, "|")
+				return qosTables.MatchString(table) || slices.Contains(qosFields[table], key)
+			}) {
+				continue
+			}
+			change(" taken away", at, func(row map[string]any, field string) { delete(row, field) })
+			was, ok := v[key].(string)
+			if !ok {
+				continue
+			}
+			if to := altered(" " + was)[1:]; to != was {
+				change(" altered: "+to+", was "+was, at, func(row map[string]any, field string) { row[field] = to })
 			}
 		}
 	}
+	walk(parse(), nil)
 	return out
 }

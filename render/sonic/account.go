@@ -451,7 +451,11 @@ func (a *accountant) portQoS(key, field, v string) render.Line {
 	case missing != "":
 		return unknownLine(noPortOf(key, missing))
 	case len(ports) == 0:
-		return inert("%s also sets it and takes precedence", later)
+		l := failing(inert("%s also sets it and takes precedence", later), "CFG-02", true)
+		if field == "pfc_enable" && v != "" {
+			l.Check = "PFC-15"
+		}
+		return l
 	case t >= 0 && v == "":
 		return inert("it names no map")
 	case t >= 0 && a.cfg.Row(mapTables[t].table, v) == nil:

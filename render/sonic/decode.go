@@ -213,6 +213,7 @@ func (d *decoder) portQoS() {
 		}
 	}
 	shared := d.cfg.sharedRows(TPortQoS)
+	global := d.cfg.Row(TPortQoS, globalKey)["dscp_to_tc_map"]
 	for key, row := range d.cfg[TPortQoS] {
 		var names mapNames
 		for t, m := range mapTables {
@@ -227,6 +228,10 @@ func (d *decoder) portQoS() {
 		if p == nil {
 			d.note(TPortQoS, cmp.Or(shared[key], key), "", "", "no such port")
 			continue
+		}
+		if len(row) > 0 && names[qos.DSCPToTC] == "" && names[qos.PCPToTC] == "" && d.cfg.Row(TDSCPToTC, global) != nil {
+			// The map of the switch applies (SAI_SWITCH_ATTR_QOS_DSCP_TO_TC_MAP, saiswitch.h).
+			names[qos.DSCPToTC] = global
 		}
 		p.Maps = qos.Of(d.lookupMaps(names))
 		switch {

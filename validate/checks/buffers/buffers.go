@@ -86,9 +86,9 @@ var Checks = []checks.Check{
 		Needs: checks.StateInForce, State: groupsInForce,
 	},
 	{
-		ID: "BUF-18", Title: "two rows of a switch bind a buffer to one priority group",
+		ID: "BUF-18", Title: "two rows of a switch set one queue or priority group",
 		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
-		Why:     "orchagent takes the buffer off every group of a row that goes, also where another row names it",
+		Why:     "the row that wins depends on what was written last, and after a start on the keys; orchagent takes a buffer off every group of a row that goes, also where another row names it",
 		Fix:     "while the port is down, remove both rows and write the wider one again",
 		Sources: []string{"sonic-swss orchagent/bufferorch.cpp"},
 		State:   doubledRows,
