@@ -115,7 +115,7 @@ func accountText(r *fleet.Imported, err error) []byte {
 	return b.Bytes()
 }
 
-var systems = []string{"eos", "nxos", "sonic"}
+var systems = []string{"cumulus", "eos", "nxos", "sonic"}
 
 // The import of each configuration of the corpus matches the reviewed golden file, and a sound
 // configuration, also one without QoS, gives an empty plan.
@@ -193,9 +193,9 @@ func TestNoQoSLineIsSilentlyLost(t *testing.T) {
 				if _, err := adopted(t, system, c.config); err != nil {
 					continue
 				}
-				mutate := lineMutations
-				if system == "sonic" {
-					mutate = fieldMutations
+				mutate := map[string]func(testing.TB, []byte) []mutation{"cumulus": nvueMutations, "sonic": fieldMutations}[system]
+				if mutate == nil {
+					mutate = lineMutations
 				}
 				for _, m := range mutate(t, c.config) {
 					all = append(all, trial{c, m})
@@ -293,7 +293,18 @@ var (
 
 // fieldMutations returns mutations that remove or alter each field of CONFIG_DB that the import
 // must account for: in tables, in tables of a namespace, and in rows by their keys of Redis.
-func fieldMutations(t testing.TB, config []byte) (out []mutation) {
+func fieldMutations(t testing.TB, config []byte) []mutation {
+	return objectMutations(t, config, func(path []string) bool {
+		return slices.ContainsFunc(path[:len(path)-1], func(name string) bool {
+			table, _, _ := strings.Cut(name, "|")
+			return qosTables.MatchString(table) || slices.Contains(qosFields[table], path[len(path)-1])
+		})
+	})
+}
+
+// objectMutations returns mutations that remove or alter each value of a JSON object whose path is
+// about QoS.
+func objectMutations(t testing.TB, config []byte, about func(path []string) bool) (out []mutation) {
 	from, to := bytes.IndexByte(config, '{'), bytes.LastIndexByte(config, '}')+1
 	parse := func() (doc map[string]any) {
 		if err := json.Unmarshal(config[from:to], &doc); err != nil {
@@ -327,10 +338,7 @@ func fieldMutations(t testing.TB, config []byte) (out []mutation) {
 				walk(below, at)
 				continue
 			}
-			if !slices.ContainsFunc(at[:len(at)-1], func(name string) bool {
-				table, _, _ := strings.Cut(name, "|")
-				return qosTables.MatchString(table) || slices.Contains(qosFields[table], key)
-			}) {
+			if !about(at) {
 				continue
 			}
 			change(" taken away", at, func(row map[string]any, field string) { delete(row, field) })
@@ -344,5 +352,51 @@ func fieldMutations(t testing.TB, config []byte) (out []mutation) {
 		}
 	}
 	walk(parse(), nil)
+	return out
+}
+
+// Patterns for the commands and keys of NVUE that the import must account for.
+var (
+	nvueCommand = regexp.MustCompile(`^(?:[^#*\s]\S*[$#>] ?|[$>] ?|ssh \S+ ')?nv (?:set|unset) .*\b(?:qos|mtu|dscp|packet-trim|adaptive-routing)\b`)
+	nvueAsRoot  = regexp.MustCompile(`^# nv set .*\b(?:qos|mtu)\b`)
+	nvueValue   = regexp.MustCompile(`^( *)(['"]?[\w,-]+['"]?):(?: (.+))?$`)
+	nvueAfter   = regexp.MustCompile(`(?:\s+#.*|\s*2>.*|'|&& nv config save)$`)
+)
+
+// nvueMutations returns mutations that remove or alter each command, or each value, that is about
+// QoS.
+func nvueMutations(t testing.TB, config []byte) (out []mutation) {
+	if bytes.HasPrefix(config, []byte("{")) {
+		return objectMutations(t, config, func(path []string) bool { return slices.Contains(path, "qos") || slices.Contains(path, "mtu") })
+	}
+	lines := strings.Split(string(config), "\n")
+	about := nvueCommand
+	if !slices.ContainsFunc(lines, about.MatchString) {
+		about = nvueAsRoot
+	}
+	var path []string // the keys above a value of YAML, by indentation
+	for i, l := range lines {
+		is := about.MatchString(l)
+		if m := nvueValue.FindStringSubmatch(l); m != nil {
+			depth := len(m[1]) / 2
+			path = append(path[:min(depth, len(path))], slices.Repeat([]string{""}, max(0, depth-len(path)))...)
+			path = append(path, m[2])
+			is = is || m[3] != "" && (slices.Contains(path, "qos") || m[2] == "mtu")
+		}
+		if !is {
+			continue
+		}
+		out = append(out, mutation{fmt.Sprintf("line %d taken away: %s", i+1, l), []byte(strings.Join(slices.Concat(lines[:i], lines[i+1:]), "\n"))})
+		after := nvueAfter.FindString(l)
+		body := strings.TrimSuffix(l, after)
+		before, command, _ := strings.Cut(body, "nv ")
+		to := altered(body)
+		if command != "" {
+			to = before + "nv " + altered(command)
+		}
+		if to != body && !strings.HasSuffix(body, "{}") {
+			out = append(out, mutation{fmt.Sprintf("line %d altered: %s, was %s", i+1, to, l), []byte(strings.Join(slices.Concat(lines[:i], []string{to + after}, lines[i+1:]), "\n"))})
+		}
+	}
 	return out
 }

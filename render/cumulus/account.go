@@ -55,6 +55,15 @@ func (a *accountant) line(s *source) render.Line {
 		l.Where = "top"
 	}
 	paths := a.at[s]
+	if words, unset := strings.CutPrefix(s.text, "nv unset "); unset {
+		if concerns(strings.Fields(words)) {
+			l.Fate, l.Why = render.Inert, "what it takes away is not there"
+			if s.removes {
+				l.Why = "it takes away what a line before it says"
+			}
+		}
+		return l
+	}
 	if len(paths) == 0 {
 		if words := strings.Fields(s.where + " " + strings.TrimPrefix(s.text, "nv set ")); concerns(words) {
 			l.Fate, l.Why = render.Inert, "overridden by a later line"
@@ -169,7 +178,7 @@ func (a *accountant) effect(l *render.Line, paths []Path) {
 		paths = []Path{{"qos", "roce"}} // The lines of the preset act as one switch.
 	}
 	attrs, keys, on := a.compare(a.without(paths, ports), ports)
-	if len(attrs) == 0 {
+	if len(attrs) == 0 || first[1] == "traffic-pool" { // of a share, the model has only whether there is one
 		l.Fate, l.Why = a.idle(first)
 		return
 	}

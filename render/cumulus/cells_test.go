@@ -30,6 +30,9 @@ func TestThresholdsThatTheASICRounded(t *testing.T) {
 	if want.Ports["swp1"].Queues[3].ECN.V.Min != 150_000 {
 		t.Error("desired was changed")
 	}
+	if back := device(159_744, 1_511_424); len(qos.Diff(want, Rounded(want, back))) > 0 {
+		t.Error("what Spectrum-4 makes of it, in an intent, is a change where it was written exactly")
+	}
 	for _, have := range []*qos.Device{device(159_000, 1_511_424), device(147_456, 1_500_000), device(172_032, 1_511_424), device(150_000, 3_000_000)} {
 		if Rounded(have, want) != want {
 			t.Errorf("%+v is taken for rounded", have.Ports["swp1"].Queues[3].ECN.V)

@@ -34,6 +34,7 @@ type Config struct {
 type source struct {
 	no          int
 	where, text string
+	removes     bool // it is an unset that removed something
 }
 
 // Parse reads a configuration: JSON or YAML as "nv config show" and the REST API return it, the
@@ -398,8 +399,10 @@ func (p *parser) command(words []string, from *source) error {
 	}
 	if verb == "unset" {
 		for _, path := range p.paths(words) {
+			from.removes = from.removes || p.c.Tree.At(path...) != nil
 			p.c.Tree.Remove(path...)
 		}
+		p.c.sources = append(p.c.sources, from)
 		return nil
 	}
 	leaf := &Node{from: from}

@@ -20,6 +20,7 @@ type place struct {
 
 	leaf  bool // has a value
 	count bool // the value is a whole number
+	state bool // the value is on or off, in the words of any release
 	// known is set if this package reads the place.
 	known bool
 	// concerns is set if an account must list this place and those below it.
@@ -52,6 +53,7 @@ func (p *place) leftAs(why string, open bool) *place {
 }
 
 func word() *place    { return &place{leaf: true, known: true} }
+func onOff() *place   { return &place{leaf: true, known: true, state: true} }
 func integer() *place { return &place{leaf: true, known: true, count: true} }
 
 // kept returns a value that stays as it is, keptInteger one that must be a whole number.
@@ -116,13 +118,13 @@ func topPlaces() keys {
 
 func qosPlaces() *place {
 	p := &place{concerns: true, sub: keys{
-		"roce": (&place{sub: keys{"state": word(), "enable": word(), "mode": word(), "cable-length": integer()}}).read().idleIf(idlePreset),
+		"roce": (&place{sub: keys{"state": onOff(), "enable": onOff(), "mode": word(), "cable-length": integer()}}).read().idleIf(idlePreset),
 		famMapping: named((&place{sub: keys{
 			"trust": word(), "port-default-sp": kept("the priority of packets without a mark that counts", false),
 			"dscp": mapPlaces(63), "pcp": mapPlaces(7),
 		}}).read()).read(),
 		famPFC: named((&place{sub: keys{
-			"tx": word(), "rx": word(), "cable-length": integer(), "switch-priority": numbered(7, (&place{}).read()).read(),
+			"tx": onOff(), "rx": onOff(), "cable-length": integer(), "switch-priority": numbered(7, (&place{}).read()).read(),
 			"xoff-threshold": kept(byHand, true), "xon-threshold": kept(byHand, true), "port-buffer": kept(byHand, true), "small-packet-probability": kept(smaller, true),
 		}}).read()).idleIf(func(a *accountant, p Path) string {
 			if a.v.pfc(p[2]).pausedBothWays() == 0 {
@@ -131,7 +133,7 @@ func qosPlaces() *place {
 			return ""
 		}),
 		famECN: queuePlaces(keys{
-			"ecn": word(), "red": word(), "mode": word(), "probability": integer(), "min-threshold": integer(), "max-threshold": integer(),
+			"ecn": onOff(), "red": onOff(), "mode": word(), "probability": integer(), "min-threshold": integer(), "max-threshold": integer(),
 			"min-threshold-percent": integer(), "max-threshold-percent": integer(),
 		}).idleIf(idleCurve),
 		famScheduler: queuePlaces(keys{"mode": word(), "bw-percent": integer()}).idleIf(func(a *accountant, p Path) string {
@@ -156,7 +158,7 @@ func qosPlaces() *place {
 			return ""
 		}),
 		famPause: named((&place{sub: keys{
-			"tx": word(), "rx": word(), "xoff-threshold": kept(ofPause, false), "xon-threshold": kept(ofPause, false), "port-buffer": kept(ofPause, false), "cable-length": keptInteger(ofPause, false),
+			"tx": onOff(), "rx": onOff(), "xoff-threshold": kept(ofPause, false), "xon-threshold": kept(ofPause, false), "port-buffer": kept(ofPause, false), "cable-length": keptInteger(ofPause, false),
 		}}).read()).read(),
 		"traffic-pool":          named(&place{sub: keys{"memory-percent": integer(), "switch-priority": numbered(7, &place{})}}).leftAs("the priorities of a pool; it stays as it is", false),
 		"advance-buffer-config": named(&place{sub: keys{}}).leftAs("buffers tuned by hand; they stay as they are", true),
@@ -188,7 +190,7 @@ func queuePlaces(settings keys) *place {
 func portPlaces() *place {
 	p := &place{concerns: true, sub: keys{
 		"egress-queue-mapping": {sub: keys{"profile": {leaf: true}}},
-		"pfc-watchdog":         (&place{sub: keys{"state": word(), "enable": word()}}).read(),
+		"pfc-watchdog":         (&place{sub: keys{"state": onOff(), "enable": onOff()}}).read(),
 		"headroom":             kept(onPort, true), "shared-headroom-pool": kept(onPort, true), "small-packet-probability": kept(smaller, true),
 	}}
 	for _, f := range families {
@@ -284,6 +286,9 @@ func noPlace(at Path, leaf *Node) (why string, open bool) {
 	f := lookup(at)
 	if f.place != nil && f.count && leaf.Kind != Branch && !isCount(leaf.Value) {
 		return "not a whole number, as NVUE requires here; read as if it were not set", true
+	}
+	if _, ok := isOn(leaf.Word()); f.place != nil && f.state && leaf.Kind != Branch && !ok {
+		return "neither on nor off, as NVUE requires here; read as if it were not set", true
 	}
 	return f.left, f.open
 }

@@ -604,3 +604,42 @@ func TestThePathsOfRevisionsAreEscaped(t *testing.T) {
 }
 
 func writeFile(name, content string) error { return os.WriteFile(name, []byte(content), 0o600) }
+
+// The switch starts with commands as people keep them: after prompts, with quoted texts over several
+// lines, and several in one line.
+func TestCommandsAsPeopleKeepThem(t *testing.T) {
+	const want = "enabled lossless 9216"
+	for name, config := range map[string]string{
+		"prompts":        "cumulus@leaf1:mgmt:~$ nv set qos roce state enabled\nleaf1# nv set qos roce mode lossless\n$ nv set interface swp1 link mtu 9216\n",
+		"root":           "# nv set qos roce state enabled\n# nv set qos roce mode lossless\n# nv set interface swp1 link mtu 9216\n",
+		"comments":       "# nv set qos roce mode lossy\nnv set qos roce state enabled # nv set qos roce mode lossy\nnv set qos roce mode lossless\nnv set interface swp1 link mtu 9216\n",
+		"one line":       "nv set qos roce state enabled && nv set qos roce mode lossless; nv set interface swp1 link mtu 9216 2>/dev/null || true\n",
+		"quoted":         "nv set system message pre-login \"\n* nv set qos roce mode lossy\nnv set qos roce mode lossy\n\"\nnv set qos roce state enabled\nnv set qos roce mode lossless\nnv set interface swp1 link mtu 9216\n",
+		"over ssh":       "ssh leaf1 'nv set qos roce state enabled\nnv set qos roce mode lossless\nnv set interface swp1 link mtu 9216'\n",
+		"list of a play": "- hosts: leaf1\n  tasks:\n    - nvidia.nvue.command:\n        commands:\n          - set qos roce state enabled\n          - set qos roce mode lossless\n          - set interface swp1 link mtu 9216\n",
+	} {
+		s, err := New(Options{Version: "5.17.0", Interfaces: []string{"swp1"}, Running: []byte(config)})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		at := func(path ...string) string { return text(s.applied, path...) }
+		if got := at("qos", "roce", "state") + " " + at("qos", "roce", "mode") + " " + at("interface", "swp1", "link", "mtu"); got != want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// A configuration with the words of releases before 5.15 starts a switch of such a release.
+func TestReleaseByTheWords(t *testing.T) {
+	for config, want := range map[string]string{
+		"nv set qos roce enable on":                                lastOldRelease,
+		`{"qos": {"roce": {"enable": "off"}}}`:                     lastOldRelease,
+		"nv set qos roce state enabled":                            newestRelease,
+		"nv set qos roce":                                          newestRelease,
+		"- header:\n    version: Cumulus Linux 5.9.2\n- set: {}\n": "5.9.2",
+	} {
+		if got := releaseOf([]byte(config)); got != want {
+			t.Errorf("%s: %s, not %s", config, got, want)
+		}
+	}
+}

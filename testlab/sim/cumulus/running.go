@@ -69,9 +69,15 @@ var listed = regexp.MustCompile(`(?m)^- (?:header|set):`)
 // list, or the quote of an argument of ssh.
 var typedStart = regexp.MustCompile(`(?m)^(?:[^\n#'"]*[$>] ?|[^\s#'"]+# ?|[ \t]*- ["']?|[^\n#'"]*\bssh [^\n'"]*["'])?[ \t]*(?:sudo )?(?:/usr/bin/)?nv (?:set|unset) `)
 
+// rootPrompt matches the prompt of root, alone, in front of a command.
+var rootPrompt = regexp.MustCompile(`(?m)^# ?nv (set|unset) `)
+
 // typedCommands returns the words of the "nv set" and "nv unset" commands of a text, as a shell
 // splits them: a quoted word may span lines.
 func typedCommands(text string) (out [][]string) {
+	if !typedStart.MatchString(text) {
+		text = rootPrompt.ReplaceAllString(text, "nv $1 ") // no other prompt: these are no comments
+	}
 	for {
 		m := typedStart.FindStringIndex(text)
 		if m == nil {

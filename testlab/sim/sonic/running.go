@@ -22,6 +22,9 @@ func readRunning(config []byte) (map[string]any, error) {
 	if _, plain := doc["PORT"]; plain {
 		return doc, nil
 	}
+	if tables := byTable(doc); tables["PORT"] != nil {
+		return tables, nil
+	}
 	for _, ns := range sortedKeys(doc) {
 		inner, _ := doc[ns].(map[string]any)
 		if ports, _ := inner["PORT"].(map[string]any); len(ports) > 0 && (ns == "localhost" || strings.HasPrefix(ns, "asic")) {
@@ -29,6 +32,29 @@ func readRunning(config []byte) (map[string]any, error) {
 		}
 	}
 	return doc, nil
+}
+
+// byTable returns the tables of a document that holds rows by their keys of Redis ("PORT|Ethernet0"),
+// alone or as sonic-db-dump prints them.
+func byTable(doc map[string]any) map[string]any {
+	out := map[string]any{}
+	for at, v := range doc {
+		table, key, ok := strings.Cut(at, "|")
+		row, isRow := v.(map[string]any)
+		if !ok || !isRow {
+			continue
+		}
+		if value, dumped := row["value"].(map[string]any); dumped && row["ttl"] != nil {
+			row = value
+		}
+		rows, _ := out[table].(map[string]any)
+		if rows == nil {
+			rows = map[string]any{}
+			out[table] = rows
+		}
+		rows[key] = row
+	}
+	return out
 }
 
 // runningTables returns the tables of a running configuration. References to rows, "[TABLE|key]",
