@@ -231,23 +231,29 @@ func (a *accountant) indexed(table string, fields []string) {
 		}
 	}
 	for _, w := range rows {
-		_, _, ok := Indexes(w.index)
 		for _, f := range fields {
-			name, is := w.row[f]
-			if !is || !ok {
-				continue
+			if name, is := w.row[f]; is {
+				a.addUsers(table, f, name, w)
 			}
-			for _, port := range w.ports {
-				if a.dev.Ports[port] == nil {
-					continue
-				}
-				u := a.use(references[table+" "+f], name)
-				if own := a.indexesOf(table, port, w.key, f); own != 0 { // else it is of a queue above 7, or overridden
-					u.addPort(port)
-					u.indexes |= own
-					u.paused |= a.dev.Ports[port].PFC.V
-				}
-			}
+		}
+	}
+}
+
+// addUsers records the ports of a row as users of the object that a field names, with the queues or
+// groups that follow the row. Queues above 7, and those that a later row sets, do not count.
+func (a *accountant) addUsers(table, field, name string, w writtenRow) {
+	if _, _, ok := Indexes(w.index); !ok {
+		return
+	}
+	for _, port := range w.ports {
+		if a.dev.Ports[port] == nil {
+			continue
+		}
+		u := a.use(references[table+" "+field], name)
+		if own := a.indexesOf(table, port, w.key, field); own != 0 {
+			u.addPort(port)
+			u.indexes |= own
+			u.paused |= a.dev.Ports[port].PFC.V
 		}
 	}
 }

@@ -229,9 +229,8 @@ func (d *decoder) portQoS() {
 			d.note(TPortQoS, cmp.Or(shared[key], key), "", "", "no such port")
 			continue
 		}
-		if len(row) > 0 && names[qos.DSCPToTC] == "" && names[qos.PCPToTC] == "" && d.cfg.Row(TDSCPToTC, global) != nil {
-			// The map of the switch applies (SAI_SWITCH_ATTR_QOS_DSCP_TO_TC_MAP, saiswitch.h).
-			names[qos.DSCPToTC] = global
+		if len(row) > 0 && d.cfg.Row(TDSCPToTC, global) != nil {
+			names.inherit(global)
 		}
 		p.Maps = qos.Of(d.lookupMaps(names))
 		switch {
@@ -247,6 +246,14 @@ func (d *decoder) portQoS() {
 			// guards the priorities that the port pauses, as in releases before 202111.
 			p.Watchdog.V.Priorities = p.PFC.V
 		}
+	}
+}
+
+// inherit adds the map of the switch, which applies if the port names no map to classify by
+// (SAI_SWITCH_ATTR_QOS_DSCP_TO_TC_MAP, saiswitch.h).
+func (n *mapNames) inherit(global string) {
+	if n[qos.DSCPToTC] == "" && n[qos.PCPToTC] == "" {
+		n[qos.DSCPToTC] = global
 	}
 }
 

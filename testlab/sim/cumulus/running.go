@@ -96,42 +96,66 @@ func typedCommands(text string) (out [][]string) {
 
 // shellWords returns the words of the first command of a text, and the text after it.
 func shellWords(text string) (words []string, rest string) {
-	var word []byte
-	in, quote := false, byte(0)
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		ends := strings.IndexByte(" \t\n;&|", c) >= 0 && quote == 0
-		if ends && in {
-			if !redirected.Match(word) {
-				words = append(words, string(word))
-			}
-			word, in = nil, false
-		}
-		switch {
-		case c == '#' && !in && quote == 0:
-			if end := strings.IndexByte(text[i:], '\n'); end >= 0 {
-				return words, text[i+end:]
-			}
-			return words, ""
-		case ends && c != ' ' && c != '\t':
-			return words, text[i:]
-		case ends:
-		case c == quote:
-			quote = 0
-		case quote == 0 && (c == '\'' || c == '"') && closes(text, i):
-		case quote == 0 && (c == '\'' || c == '"'):
-			quote, in = c, true
-		case c == '\\' && quote != '\'' && i+1 < len(text):
-			i++
-			word, in = append(word, text[i]), true
-		default:
-			word, in = append(word, c), true
-		}
+	l := lexer{text: text}
+	for !l.ended() {
+		l.next()
 	}
-	if in {
-		words = append(words, string(word))
+	l.flush()
+	return l.words, text[l.at:]
+}
+
+// lexer splits the first command of a text into words.
+type lexer struct {
+	text  string
+	at    int
+	words []string
+	word  []byte
+	in    bool // inside of a word
+	quote byte // the open quote, or 0
+}
+
+// ended reports whether the command ends here.
+func (l *lexer) ended() bool {
+	return l.at == len(l.text) || l.quote == 0 && strings.IndexByte("\n;&|", l.text[l.at]) >= 0
+}
+
+func (l *lexer) flush() {
+	if l.in && !redirected.Match(l.word) {
+		l.words = append(l.words, string(l.word))
 	}
-	return words, ""
+	l.word, l.in = nil, false
+}
+
+// next takes a character.
+func (l *lexer) next() {
+	c := l.text[l.at]
+	l.at++
+	isQuote := c == '\'' || c == '"'
+	switch {
+	case c == '\\' && l.quote != '\'' && l.at < len(l.text):
+		l.word, l.in = append(l.word, l.text[l.at]), true
+		l.at++
+	case l.quote != 0:
+		l.quoted(c)
+	case c == ' ' || c == '\t':
+		l.flush()
+	case c == '#' && !l.in:
+		comment, _, _ := strings.Cut(l.text[l.at:], "\n")
+		l.at += len(comment)
+	case isQuote && !closes(l.text, l.at-1):
+		l.quote, l.in = c, true
+	case !isQuote:
+		l.word, l.in = append(l.word, c), true
+	}
+}
+
+// quoted takes a character of a quoted text.
+func (l *lexer) quoted(c byte) {
+	if c == l.quote {
+		l.quote = 0
+		return
+	}
+	l.word = append(l.word, c)
 }
 
 // redirected matches a word that redirects the output of a command.
@@ -196,51 +220,58 @@ var objects = []string{"qos", "interface", "system", "router", "bridge", "evpn",
 
 // play runs what the modules of a playbook send.
 func (s *Switch) play(v any) (out tree, refused []string) {
-	out = tree{}
-	var commands [][]string
-	var walk func(v any)
-	list := func(v any, before ...string) {
-		for _, one := range asList(v) {
-			if line, ok := one.(string); ok {
-				words, _ := shellWords(strings.TrimPrefix(line, "nv "))
-				if len(words) > 1 && (words[0] == "set" || words[0] == "unset") {
-					commands = append(commands, append([]string{"nv"}, words...))
-				} else if len(before) > 0 {
-					commands = append(commands, append(slices.Clone(before), words...))
-				}
-			}
+	b := playbook{tree: tree{}}
+	b.walk(v)
+	out, refused = s.runAll(b.commands)
+	merge(b.tree, out)
+	return b.tree, refused
+}
+
+// playbook collects what the modules of a playbook send.
+type playbook struct {
+	tree     tree
+	commands [][]string
+}
+
+// list adds the commands of a list, which may lack "nv"; before stands in front of those that lack
+// a verb.
+func (b *playbook) list(v any, before ...string) {
+	for _, one := range asList(v) {
+		line, _ := one.(string)
+		words, _ := shellWords(strings.TrimPrefix(line, "nv "))
+		if len(words) > 1 && (words[0] == "set" || words[0] == "unset") {
+			b.commands = append(b.commands, append([]string{"nv"}, words...))
+		} else if len(before) > 0 {
+			b.commands = append(b.commands, slices.Concat(before, words))
 		}
 	}
-	walk = func(v any) {
-		for _, one := range asList(v) {
-			walk(one)
-		}
-		m, _ := v.(tree)
-		if slices.ContainsFunc(objects, func(k string) bool { _, is := m[k].(tree); return is }) {
-			merge(out, expand(m).(tree))
-			return
-		}
-		for k, v := range m {
-			kind, module := strings.CutPrefix(k, "nvidia.nvue.")
-			data := object(m, k)["data"]
-			switch {
-			case module && slices.Contains(objects, kind) && data != nil:
-				merge(out, expand(tree{kind: byID(data)}).(tree))
-			case k == "commands", k == "nvue_switch_config":
-				list(v)
-			case k == "nvue_switch_interface_config":
-				for name, each := range object(m, k) {
-					list(object(tree{"of": each}, "of")["config"], "nv", "set", "interface", name)
-				}
-			default:
-				walk(v)
+}
+
+func (b *playbook) walk(v any) {
+	for _, one := range asList(v) {
+		b.walk(one)
+	}
+	m, _ := v.(tree)
+	if slices.ContainsFunc(objects, func(k string) bool { _, is := m[k].(tree); return is }) {
+		merge(b.tree, expand(m).(tree))
+		return
+	}
+	for k, v := range m {
+		kind, module := strings.CutPrefix(k, "nvidia.nvue.")
+		data := object(m, k)["data"]
+		switch {
+		case module && slices.Contains(objects, kind) && data != nil:
+			merge(b.tree, expand(tree{kind: byID(data)}).(tree))
+		case k == "commands", k == "nvue_switch_config":
+			b.list(v)
+		case k == "nvue_switch_interface_config":
+			for name, each := range object(m, k) {
+				b.list(object(tree{"of": each}, "of")["config"], "nv", "set", "interface", name)
 			}
+		default:
+			b.walk(v)
 		}
 	}
-	walk(v)
-	more, refused := s.runAll(commands)
-	merge(out, more)
-	return out, refused
 }
 
 func asList(v any) []any {
