@@ -264,7 +264,7 @@ func (m Memory) HeadroomInput(p *intent.Port) headroom.Input {
 		return in
 	}
 	in.ASIC = d.Model.ASIC()
-	in.SharedHeadroom = m.sharedHeadroom()
+	in.SharedHeadroom = m.SharedHeadroom()
 	if port, ok := d.Model.Port(p.Name); ok && port.Lanes != "" {
 		in.Lanes = strings.Count(port.Lanes, ",") + 1
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
@@ -258,5 +259,27 @@ func TestExplainBuffers(t *testing.T) {
 	d, p, _ = port(t, compiled(t, fill(", ports: {Ethernet8: {classes: {rdma: {lossless: false}}}}", "", "")), "leaf1", "Ethernet8")
 	if e := render.Explain(d, p); e.Buffers != nil || e.Pause != nil || e.Headroom != nil {
 		t.Errorf("lossy port: %+v", e)
+	}
+}
+
+// A switch that divides its memory by shares gives lossless groups that of the lossless pools, less
+// their headroom; without the share, nothing is known of the pool.
+func TestSharedMemory(t *testing.T) {
+	d, p, k := port(t, compiled(t, `switches: {leaf1: {os: cumulus, role: leaf, model: SN5600}}
+hosts: {"gpu[1-2]": {nics: {eth0: {}}}}
+links: [{a: "leaf1/swp[1-2]", b: "gpu[1-2]/eth0", cable: 5m, speed: 400G}]
+`), "leaf1", "swp1")
+	group := qos.Group{Lossless: qos.Of(true), Headroom: qos.Of(qos.Headroom{Size: 40_000, XON: 20_000, XOFF: 100_000})}
+	have := &qos.Device{Platform: qos.Platform{OS: "cumulus"}, Ports: map[string]*qos.Port{"swp1": {}, "swp2": {}},
+		Shares: map[string]qos.Share{"roce-lossless": {Percent: 50, Lossless: true}, "default-lossy": {Percent: 50}}}
+	have.Ports["swp1"].Groups[3], have.Ports["swp2"].Groups[3] = group, group
+	pool, err := d.Memory(have).Pool(p, k)
+	const memory = 158229504
+	if err != nil || pool.Bytes != memory/100*50-2*100_000 || pool.Slices != 1 || !strings.Contains(pool.How, "50 % of the packet memory of NVIDIA Spectrum-4") {
+		t.Errorf("%+v, %v", pool, err)
+	}
+	have.Shares = nil
+	if pool, err := d.Memory(have).Pool(p, k); err == nil {
+		t.Errorf("without shares: %+v", pool)
 	}
 }

@@ -142,12 +142,10 @@ func statedPool(p *intent.Port) (f headroom.Facts) {
 func (m Memory) shown(f *headroom.Facts, p *intent.Port, g int) {
 	name, pool, known := m.PoolOf(p.Name, g)
 	if known && pool.Size > 0 {
-		f.Sizes = &headroom.Sizes{Size: pool.Size, XOFF: pool.XOFF, Whole: m.whole(), Reserved: m.reserved()}
-		if m.Model != nil {
-			template, _, _ := headroom.Published(m.Model, p.Cable.V)
-			f.Sizes.Contains = template.Contains
-		}
+		f.Sizes = &headroom.Sizes{Size: pool.Size, XOFF: pool.XOFF, Whole: m.whole(), Reserved: m.reserved(), Contains: m.Model == nil || m.Model.ContainsHeadroom(pool.Size, pool.XOFF)}
 		f.SizesHow = fmt.Sprintf("%s size %d of the switch", name, pool.Size)
+	} else if !known {
+		m.shownShare(f)
 	}
 	q := m.have.Ports[p.Name]
 	if q == nil {
@@ -171,6 +169,27 @@ func (m Memory) shown(f *headroom.Facts, p *intent.Port, g int) {
 		if limit, ok := m.have.Profiles[profile]; ok && limit.Pool == name && !limit.Static {
 			f.PortExponent = &limit.Threshold
 		}
+	}
+}
+
+// shownShare adds the pool of a switch that divides its packet memory by shares, as Cumulus Linux
+// does. Headroom is taken as part of the share, which gives the smaller and thus safer result.
+func (m Memory) shownShare(f *headroom.Facts) {
+	percent := 0
+	for _, s := range m.have.Shares {
+		if s.Lossless {
+			percent += s.Percent
+		}
+	}
+	a := m.asic()
+	if percent == 0 || a == nil || a.BufferBytes == 0 {
+		return
+	}
+	use := m.HeadroomUse()
+	f.Sizes = &headroom.Sizes{Size: a.BufferBytes / 100 * int64(percent), XOFF: use.Sum, Contains: true}
+	f.SizesHow = fmt.Sprintf("%d %% of the packet memory of %s, %d", percent, a.Name, a.BufferBytes)
+	if f.Exponent == nil {
+		f.Exponent, f.ExponentHow = new(int64(0)), "ALPHA_1, which NVIDIA's guide gives to lossless traffic"
 	}
 }
 
@@ -242,8 +261,8 @@ func (m Memory) PlatformAlpha(p *intent.Port) (n int64, how string, ok bool) {
 	return row.Threshold, "the platform's table", ok && row.Threshold >= -8 && row.Threshold <= 7
 }
 
-// sharedHeadroom reports whether the switch computes its headroom with a shared headroom pool.
-func (m Memory) sharedHeadroom() bool {
+// SharedHeadroom reports whether the switch computes its headroom with a shared headroom pool.
+func (m Memory) SharedHeadroom() bool {
 	if m.have != nil && len(m.have.Pools) > 0 {
 		return m.have.Pools[catalog.IngressPool].XOFF > 0 || m.have.HeadroomModel.V.OverSubscribe > 0
 	}

@@ -75,6 +75,14 @@ var memoryPairs = []pair{
 	{id: "DRIFT", severity: checks.Error, config: "leaf1", edit: marks("Ethernet0", 300e3, 3000e3), place: "leaf1 Ethernet0", says: "queues[3].ecn is 300KB..3MB 10%, the intent says 150KB..1500KB 10%", fix: "apply"},
 
 	{id: "BUF-01", severity: checks.Error, config: "leaf1", old: `"xoff": "300000"`, new: `"xoff": "3000"`, place: "leaf1 Ethernet240,Ethernet248", says: "priority group 3 has xoff 3000 B, below the floor of 28587 B: the round trip in 40m of cable and two frames of 4192 B", fix: "xoff"},
+	{id: "BUF-01", severity: checks.Error, config: "leaf1", edit: func(d *qos.Device, s *checks.State) {
+		poolOf(func(p *qos.Pool) { p.XOFF = 0 })(d, s)
+		on("Ethernet240", func(p *qos.Port) { p.Groups[3].Headroom.V.Size = 20000 })(d, s)
+		for _, other := range []string{"Ethernet0", "Ethernet248"} {
+			on(other, func(p *qos.Port) { p.Groups[3].Headroom.V.Size = 302540 })(d, s)
+		}
+	}, place: "leaf1 Ethernet240", says: "priority group 3 has xoff 300000 B, of which its size of 20000 B with xon 0 B holds 20000 B, and no pool has headroom, below the floor of 28587 B", also: []string{"BUF-09", "PRT-03"}, fix: "xoff"},
+	{id: "BUF-04", severity: checks.Warning, base: "th nine", config: "leaf1", old: `"xoff": "4194112"`, new: `"xoff": "12000000"`, place: "leaf1", says: "pool ingress_lossless_pool has 10.9 MB and 12 MB of headroom, and the packet memory of the chip is 16 MB", fix: "template"},
 	{id: "BUF-02", severity: checks.Error, base: "long", config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Cable.V = 40 }), place: "leaf1 Ethernet240", says: "the switch assumes a cable of 40m, the intent says 120m, for which the platform has the row of 300m", fix: "apply"},
 	{id: "BUF-02", severity: checks.Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Groups[3].DerivedFrom.V = qos.LookupKey(400e9, 5) }), place: "leaf1 Ethernet240", says: "priority group 3 has the headroom of a cable of 5m, the intent says 40m", fix: "apply"},
 	{id: "BUF-03", severity: checks.Error, config: "leaf1", edit: cabled("Ethernet240", qos.Of(units.Length(123))), place: "leaf1 Ethernet240", says: "no headroom row of DellEMC-Z9332f-O32 for 400G and 123m", fix: "apply"},

@@ -52,6 +52,9 @@ type ASIC struct {
 	Source           string `json:"source"`
 }
 
+// NVIDIA is the vendor of Spectrum chips.
+const NVIDIA = "nvidia"
+
 // Basis says what a number rests on.
 type Basis string
 

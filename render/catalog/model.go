@@ -76,6 +76,19 @@ func (m *Model) Whole() (n int64) {
 	return n
 }
 
+// ContainsHeadroom reports whether the size of a lossless ingress pool on a switch of the model
+// contains its xoff and the reservations of groups and queues.
+//
+// Templates differ in that. If size and xoff together exceed the memory that the template itself
+// assumes, they are contained; otherwise its author has subtracted them. All measured thresholds of
+// six Broadcom chips agree with this rule (sonic-mgmt tests/qos/files/qos_params.*.yaml). A pool
+// that is no larger than one without them is without them, too.
+func (m *Model) ContainsHeadroom(size, xoff int64) bool {
+	p, ok := m.Pool(IngressPool)
+	whole := m.Whole()
+	return !ok || p.Size+p.XOFF > whole || size > p.Size && size+xoff > whole
+}
+
 // Suggest returns the model of an operating system whose name is most similar to name, as a hint in
 // an error; "" if none is close. If the catalogue has only some models of the system, only a name
 // that contains the given one counts, because models of a series differ in one letter or digit.

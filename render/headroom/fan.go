@@ -119,7 +119,7 @@ func alphaOf(exponent int64, a *catalog.ASIC) (Alpha, error) {
 	switch {
 	case exponent < -8 || exponent > 7:
 		return Alpha{}, fmt.Errorf("dynamic_th %d: %w", exponent, errInput)
-	case exponent == -8 && a != nil && a.Vendor == "nvidia":
+	case exponent == -8 && a != nil && a.Vendor == catalog.NVIDIA:
 		return Alpha{0, 1}, nil
 	case exponent < 0:
 		return Alpha{1, 1 << -exponent}, nil

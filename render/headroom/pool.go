@@ -67,24 +67,14 @@ type Sizes struct {
 	Whole int64
 	// Reserved is what groups and queues hold in reserve.
 	Reserved int64
-	// Contains is set if Size is known to contain XOFF and Reserved.
+	// Contains is set if Size contains XOFF and Reserved.
 	Contains bool
 }
 
-// contains reports whether the size contains xoff and the reservations: as stated, or because size
-// and xoff together exceed the whole memory.
-func (s Sizes) contains() bool { return s.Contains || s.Whole < s.Size+s.XOFF }
-
 // Shared returns the part of the pool that groups share, and in words what was taken from its size.
-//
-// Templates differ in what a size contains. If size and xoff together exceed the memory that the
-// template itself assumes, the size contains the xoff, and then the reservations too; otherwise the
-// author has subtracted them. All measured thresholds of six Broadcom chips agree with this rule
-// (sonic-mgmt tests/qos/files/qos_params.*.yaml). If the memory is not known, all is taken as
-// contained, which gives the smaller and thus safer result.
 func (s Sizes) Shared() (n int64, less string) {
 	whole := s.Whole
-	if s.contains() {
+	if s.Contains {
 		whole = s.Size
 	}
 	free := whole - s.XOFF
@@ -214,7 +204,7 @@ func Published(m *catalog.Model, cable units.Length) (s Sizes, how string, ok bo
 	}
 	profile, _ := m.Profile(m.Bindings.LossyQueue)
 	s = Sizes{Size: p.Size, XOFF: p.XOFF, Whole: m.Whole(), Reserved: reserve(m, cable, profile.Size)}
-	s.Contains = s.contains()
+	s.Contains = m.ContainsHeadroom(s.Size, s.XOFF)
 	return s, how, true
 }
 

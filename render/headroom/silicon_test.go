@@ -124,7 +124,7 @@ func (m measurement) load(t *testing.T, at string) ours {
 	}
 	sizes, how, ok := Published(model, row.Cable)
 	if m.size > 0 {
-		sizes = Sizes{Size: m.size, XOFF: m.xoff, Whole: max(m.size, m.egress), Reserved: reserve(model, row.Cable, m.queue)}
+		sizes = Sizes{Size: m.size, XOFF: m.xoff, Whole: max(m.size, m.egress), Reserved: reserve(model, row.Cable, m.queue), Contains: true}
 	} else if !ok {
 		t.Fatal(how)
 	}

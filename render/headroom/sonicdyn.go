@@ -62,7 +62,7 @@ func SONiCDyn(in Input) (Result, error) {
 	case a.PipelineKiB == 0 || a.CellBytes == 0:
 	case a.Vendor == "barefoot":
 		return barefoot(in)
-	case a.Vendor == "nvidia" || a.Vendor == "vs":
+	case a.Vendor == catalog.NVIDIA || a.Vendor == "vs":
 		return mellanox(in)
 	}
 	return Result{}, fmt.Errorf("%s: %w", a.Name, ErrNoModel)

@@ -136,9 +136,14 @@ func largePools(r *checks.Switch) {
 	for _, name := range natural.Keys(r.Config.Pools) {
 		pool := r.Config.Pools[name]
 		usual, _ := usualPool(r, name)
-		if pool.Size > memory+memory/4 && pool.Size > usual.Size {
+		what, size := roundSize(pool.Size), pool.Size
+		if m := r.Device.Model; pool.XOFF > 0 && m != nil && !m.ContainsHeadroom(pool.Size, pool.XOFF) {
+			what, size = fmt.Sprintf("%s and %s of headroom", what, roundSize(pool.XOFF)), min(size, 1<<62-pool.XOFF)+pool.XOFF
+			usual.Size += usual.XOFF
+		}
+		if size > memory+memory/4 && size > usual.Size {
 			one = true
-			f.What = fmt.Sprintf("pool %s has %s, and the packet memory %s is %s", term.CleanLine(name), roundSize(pool.Size), whose, roundSize(memory))
+			f.What = fmt.Sprintf("pool %s has %s, and the packet memory %s is %s", term.CleanLine(name), what, whose, roundSize(memory))
 			r.Found(f, "")
 		}
 		if !pool.Egress && pool.Size > 0 { // egress pools count the same memory again

@@ -307,8 +307,8 @@ func headroomInUse(r *checks.Switch) {
 				continue
 			}
 			frame := p.Settings.MTU.RDMA.V + intent.RDMAOverhead
-			what := fmt.Sprintf("priority group %d has xoff %d B", g, h.V.XOFF)
-			if floor := headroom.Floor(p.Speed.V, p.Cable.V, frame); h.V.XOFF < floor {
+			xoff, what := usableHeadroom(r, p, g, h.V)
+			if floor := headroom.Floor(p.Speed.V, p.Cable.V, frame); xoff < floor {
 				r.Found(checks.Finding{Severity: checks.Error,
 					What: fmt.Sprintf("%s, below the floor of %d B: the round trip in %s of cable and two frames of %d B", what, floor, p.Cable.V, frame)},
 					p.Name, qos.KindHeadroom.At(g))
@@ -316,14 +316,29 @@ func headroomInUse(r *checks.Switch) {
 			}
 			want := r.Memory.Headroom(p)
 			intended, ok := want.XOFF()
-			if r.Source == checks.Saved && ok && intended == h.V.XOFF {
+			if r.Source == checks.Saved && ok && intended == xoff {
 				continue // the checks of the intent cover a value as intended
 			}
-			if want.Reference != nil && h.V.XOFF < want.Reference.XOFF {
-				lessThanModel(r, p, h.V.XOFF, what+", ", "check the response time of the peer, or raise xoff", qos.KindHeadroom.At(g))
+			if want.Reference != nil && xoff < want.Reference.XOFF {
+				lessThanModel(r, p, xoff, what+", ", "check the response time of the peer, or raise xoff", qos.KindHeadroom.At(g))
 			}
 		}
 	}
+}
+
+// usableHeadroom returns how much of its xoff a group can hold, and describes it. Where no pool has
+// the headroom, it is part of the group's own size: on NVIDIA's chips what xon leaves of it
+// (sonic-swss cfgmgr/buffer_headroom_mellanox.lua, size = xon + xoff), on others all of it.
+func usableHeadroom(r *checks.Switch, p *intent.Port, g int, h qos.Headroom) (xoff int64, what string) {
+	own := h.Size
+	if m := r.Device.Model; m != nil && m.ASIC().Vendor == catalog.NVIDIA {
+		own -= h.XON
+	}
+	if _, pool, ok := r.Memory.PoolOf(p.Name, g); !ok || pool.XOFF > 0 || own >= h.XOFF || r.Memory.SharedHeadroom() {
+		return h.XOFF, fmt.Sprintf("priority group %d has xoff %d B", g, h.XOFF)
+	}
+	own = max(own, 0)
+	return own, fmt.Sprintf("priority group %d has xoff %d B, of which its size of %d B with xon %d B holds %d B, and no pool has headroom", g, h.XOFF, h.Size, h.XON, own)
 }
 
 // headroomNotShown checks headroom that a switch does not show by the catalogue. If the
