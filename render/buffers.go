@@ -271,6 +271,21 @@ func (m Memory) HeadroomInput(p *intent.Port) headroom.Input {
 	return in
 }
 
+// SlowPeer returns what is known of the model of the switch at the other end of a port's link, if it
+// obeys a pause late; nil if nothing is known.
+func (d *Device) SlowPeer(p *intent.Port) *catalog.SlowPeer {
+	e, ok := p.Peer()
+	if !ok || d.Fabric == nil {
+		return nil
+	}
+	if sw := d.Fabric.Switch(e.Device); sw != nil {
+		if m := model(sw); m != nil {
+			return m.ASIC().SlowPeer
+		}
+	}
+	return nil
+}
+
 // peerResponse returns the time that the peer of a port takes to obey a pause, as stated in the
 // intent.
 func (d *Device) peerResponse(p *intent.Port) intent.Value[intent.Response] {

@@ -158,7 +158,7 @@ func (m Memory) shown(f *headroom.Facts, p *intent.Port, g int) {
 		f.Fixed = h.V.Threshold
 	case h.Set:
 		f.Exponent, f.ExponentHow = &h.V.Threshold, "of the group"
-		f.Min = new(headroom.GroupReserve(h.V.Size, h.V.XOFF, pool.XOFF))
+		f.Min, f.XOFF = new(headroom.GroupReserve(h.V.Size, h.V.XOFF, pool.XOFF)), h.V.XOFF
 	case own && ok:
 		f.Exponent, f.ExponentHow = &row.Threshold, "of the switch's table"
 		f.Min = new(headroom.GroupReserve(row.Size, row.XOFF, pool.XOFF))

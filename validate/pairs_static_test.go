@@ -125,6 +125,7 @@ var bufferPairs = []pair{
 	{id: "BUF-15", severity: checks.Error, config: "leaf1", edit: func(_ *qos.Device, s *checks.State) {
 		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindLossless.At(3), Want: "true", Have: "false"}}
 	}, place: "leaf1 Ethernet0", says: "groups[3].lossless is configured as true and in force as false", fix: "log"},
+	{id: "BUF-16", severity: checks.Warning, base: "th2", old: "leaf2: {os: sonic, address: \"192.0.2.2:8080\", model: Arista-7260CX3-C64}", new: "leaf2: {os: sonic, address: \"192.0.2.2:8080\", model: Cisco-8102-C64}", place: "leaf1 Ethernet[0-32:4]", says: "the other switch is of a model that obeys a pause late: at 100G, neighbours needed 160000 B of headroom, and xoff is 59696 B", fix: "raise xoff"},
 	{id: "BUF-16", severity: checks.Warning, base: "fan out", old: "pauseResponse: 900q", new: "pauseResponse: 910q", place: "leaf1 Ethernet240,Ethernet248", says: "the other switch sends up to 58240 B after a pause at 400G, the standard allows 57920 B", fix: "raise xoff"},
 	{id: "BUF-17", severity: checks.Warning, base: "spc4", old: "minLosslessPacket: 1024B", new: "minLosslessPacket: 64B", place: "leaf1 Ethernet0", says: "packets of 64B need xoff 215651 B", fix: "LOSSLESS_TRAFFIC_PATTERN"},
 	{id: "BUF-17", severity: checks.Warning, base: "spc4", config: "leaf1", edit: func(d *qos.Device, _ *checks.State) { d.HeadroomModel.V.SmallPacketPercent = 0 }, place: "leaf1 Ethernet0", says: "the switch computes headroom for 0 % small packets", fix: "small_packet_percentage", also: []string{"DRIFT", "BUF-09"}},

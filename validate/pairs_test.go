@@ -72,6 +72,7 @@ var bases = map[string]string{
 	"th many":     strings.NewReplacer("DellEMC-Z9332f-O32", "Arista-7060CX-32S-C32", "400G", "100G", "[0,8]", "[0-48:4]", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto").Replace(base),
 	"th declared": strings.NewReplacer("DellEMC-Z9332f-O32", "Arista-7060CX-32S-C32", "400G", "100G", "[0,8]", "[0-32:4]", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto", "links:", "buffers: {overSubscription: 1.1}\nlinks:").Replace(base),
 	"th nine":     strings.NewReplacer("DellEMC-Z9332f-O32", "Arista-7060CX-32S-C32", "400G", "100G", "[0,8]", "[0-32:4]", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto").Replace(base),
+	"th2":         strings.NewReplacer("DellEMC-Z9332f-O32", "Arista-7260CX3-C64", "400G", "100G", "[0,8]", "[0-32:4]", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto").Replace(base),
 	"th sixteen":  strings.NewReplacer("DellEMC-Z9332f-O32", "Arista-7060CX-32S-C32", "400G", "100G", "[0,8]", "[0-60:4]", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto").Replace(base),
 	// Its lossless queues have a separate egress pool and a dynamic threshold.
 	"tofino":  strings.NewReplacer("DellEMC-Z9332f-O32", "Arista-7170-64C", "1500KB", "600KB", "[0,8]", "[0,4]", "400G", "100G", "links:", "buffers: {alpha: 0}\nlinks:").Replace(base),

@@ -29,6 +29,14 @@ type ASIC struct {
 	ReservedQueues int `json:"reserved_queues,omitempty"`
 	// PortAlpha is set if the chip limits what all groups of a port take from a pool together.
 	PortAlpha bool `json:"port_alpha,omitempty"`
+	// QueueDepth limits a queue that waits for its output, in bytes; 0 if there is no such limit. A
+	// group pauses before its packets reach it (Cisco Silicon One Q200 and G100).
+	QueueDepth int64 `json:"queue_depth,omitempty"`
+	// ThresholdBits is how many significant bits the chip stores of a threshold in cells; 0 if it
+	// stores all.
+	ThresholdBits int `json:"threshold_bits,omitempty"`
+	// SlowPeer is set if switches with this chip are known to obey a pause late.
+	SlowPeer *SlowPeer `json:"slow_peer,omitempty"`
 	// External is set if packets are buffered in memory outside of the chip, whose pools and
 	// headroom have different sizes.
 	External bool `json:"external_memory,omitempty"`
@@ -50,6 +58,13 @@ type ASIC struct {
 	// if it reserves none (cfgmgr/buffer_pool_mellanox.lua).
 	ModificationPool int64  `json:"modification_pool,omitempty"`
 	Source           string `json:"source"`
+}
+
+// SlowPeer is what a neighbour of a switch was found to need as headroom.
+type SlowPeer struct {
+	Speed  units.Rate `json:"speed"` // bits per second
+	XOFF   int64      `json:"xoff"`  // bytes
+	Source string     `json:"source"`
 }
 
 // NVIDIA is the vendor of Spectrum chips.

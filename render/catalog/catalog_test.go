@@ -42,6 +42,9 @@ func TestModelsAreConsistent(t *testing.T) {
 			t.Errorf("no %s", name)
 			continue
 		}
+		if m.Vendor == "cisco" && m.Platform == "" {
+			continue // TestBoxes checks it
+		}
 		if m.ASIC() == nil || m.Platform == "" || m.ASICFrom == "" || len(m.Sources) == 0 || len(m.Headroom)+len(m.Ports) == 0 {
 			t.Errorf("%s: incomplete", name)
 		}
@@ -276,7 +279,7 @@ func TestSuggest(t *testing.T) {
 		"Force10-S600":             "Force10-S6000",
 		"dellemc-z9664f-064":       "DellEMC-Z9664f-O64",
 		"SN5600":                   "ACS-SN5600",
-		"Cisco-8101-O32":           "",
+		"Edgecore-DCS204":          "",
 		"":                         "",
 		strings.Repeat("x", 1<<20): "",
 	} {

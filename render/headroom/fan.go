@@ -73,15 +73,19 @@ func (p Pool) Limit(c Case) Limit {
 	m, k, active := int64(clampCount(c.Feeders, 1)), int64(clampCount(c.FanOut, 1)), int64(clampCount(c.Active, 1))
 	if p.Fixed > 0 {
 		queue := quotient(p.Fixed, m, k)
-		return Limit{Case: c, Threshold: p.Fixed, Queue: queue, Upper: queue, Formula: fmt.Sprintf("%d/%d * static_th %d", m, k, p.Fixed)}
+		return Limit{Case: c, Threshold: p.Fixed, Queue: queue, Upper: queue, Formula: fmt.Sprintf("%d/%d * T, T %d for any A", m, k, p.Fixed)}
 	}
 	s := int64(max(p.Slices, 1))
 	least := active // groups in the slice of a feeding group, if the placement is best
 	if s > 1 {
 		least = max(1, m/s)
 	}
+	queue := p.share(m, k, active)
+	if p.Bits > 0 {
+		queue = min(queue, quotient(p.Threshold(int(active)), m, k))
+	}
 	return Limit{
-		Case: c, Threshold: p.Threshold(int(active)), Queue: p.share(m, k, active),
+		Case: c, Threshold: p.Threshold(int(active)), Queue: queue,
 		Upper:   p.share(m, k, least) + quotient(p.Min, m, k),
 		Formula: fmt.Sprintf("%d/%d * %s, B %d, A %d", m, k, p.formula(), p.Bytes, active),
 	}

@@ -25,7 +25,7 @@ func IEEE(in Input) (Result, error) {
 	if in.PeerBytes > 0 {
 		t.add("peer response", float64(in.PeerBytes), in.PeerHow, "%d bytes, as stated", in.PeerBytes)
 	} else {
-		t.add("peer response", float64(q*64), srcQuanta, "%d quanta * 64", q)
+		t.add("peer response", float64(q*64), srcQuanta, "%d quanta * 64; the peer's own time is not known", q)
 	}
 	t.add("MAC and PHY", macPHYDefault, srcAsic, "0.8 KiB")
 	wire := t.sum()

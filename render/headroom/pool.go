@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/internal/units"
@@ -35,6 +36,10 @@ type Pool struct {
 	PortAlpha *Alpha `json:"port_alpha,omitempty"`
 	// Fixed is a threshold in bytes that replaces Alpha; 0 if there is none.
 	Fixed int64 `json:"fixed,omitempty"`
+	// Bits is how many significant bits the chip stores of a threshold in cells of Cell bytes; 0 if
+	// it stores all.
+	Bits int   `json:"bits,omitempty"`
+	Cell int64 `json:"cell,omitempty"`
 }
 
 // Facts holds what a switch or an intent states about a pool and its groups. It overrides the
@@ -51,6 +56,8 @@ type Facts struct {
 	Cable units.Length
 	// Min is what a lossless group holds in reserve, in bytes; nil if it is not stated.
 	Min *int64
+	// XOFF is the headroom of a lossless group, in bytes; 0 if it is not stated.
+	XOFF int64
 	// PortExponent is the dynamic_th of the port's own limit in the pool; nil if it is not stated.
 	PortExponent *int64
 	// Fixed is a threshold in bytes that does not depend on the pool; 0 if there is none.
@@ -99,15 +106,17 @@ func (s Sizes) Shared() (n int64, less string) {
 // smallest that the model publishes at the speed, or SONiC's default under its dynamic buffer
 // model. It fails with errNoPool if neither facts nor catalogue have the values. m may be nil.
 func PoolOf(m *catalog.Model, speed units.Rate, f Facts) (Pool, error) {
-	if f.Fixed > 0 {
-		return Pool{Fixed: f.Fixed, AlphaHow: fmt.Sprintf("static_th %d", f.Fixed)}, nil
-	}
-	if m == nil && (f.Sizes == nil || f.Exponent == nil) {
-		return Pool{}, fmt.Errorf("%w: the model is not in the catalogue", errNoPool)
-	}
 	var asic *catalog.ASIC
 	if m != nil {
 		asic = m.ASIC()
+	}
+	if f.Fixed > 0 {
+		p := Pool{Fixed: f.Fixed, AlphaHow: fmt.Sprintf("static_th %d", f.Fixed)}
+		p.limit(asic, f.XOFF)
+		return p, nil
+	}
+	if m == nil && (f.Sizes == nil || f.Exponent == nil) {
+		return Pool{}, fmt.Errorf("%w: the model is not in the catalogue", errNoPool)
 	}
 	sizes, how := f.Sizes, f.SizesHow
 	if sizes == nil {
@@ -132,7 +141,44 @@ func PoolOf(m *catalog.Model, speed units.Rate, f Facts) (Pool, error) {
 	} else if m != nil {
 		p.Min = publishedMin(m, speed, f.Cable)
 	}
-	return p, p.setAlpha(m, speed, f)
+	if err := p.setAlpha(m, speed, f); err != nil {
+		return Pool{}, err
+	}
+	if asic != nil && asic.QueueDepth > 0 { // alpha counts from the whole pool, and no group competes
+		p.Fixed = quotient(sizes.Size, p.Alpha.Num, p.Alpha.Den)
+	}
+	p.limit(asic, f.XOFF)
+	return p, nil
+}
+
+// limit adds what Cisco Silicon One does to thresholds: the chip rounds them down, and where packets
+// wait in queues of limited depth, a fixed one is at most what the depth leaves for headroom.
+// Source: sonic-mgmt tests/qos/files/cisco/qos_param_generator.py.
+func (p *Pool) limit(a *catalog.ASIC, xoff int64) {
+	if a == nil || a.QueueDepth == 0 && a.ThresholdBits == 0 {
+		return
+	}
+	p.Bits, p.Cell = a.ThresholdBits, a.CellBytes
+	const kept = 748_125 // of ten million: what the chip keeps of the depth of a queue
+	if deep := a.QueueDepth - quotient(a.QueueDepth, kept, 10_000_000) - xoff; a.QueueDepth > 0 && p.Fixed > deep {
+		p.Fixed = max(deep, 1)
+		p.AlphaHow += fmt.Sprintf("; a queue holds at most %d B", a.QueueDepth)
+	}
+	if p.Fixed > 0 {
+		p.Fixed = max(p.rounded(p.Fixed), 1)
+	}
+}
+
+// rounded rounds a threshold down to one that the chip can store.
+func (p Pool) rounded(n int64) int64 {
+	if p.Bits == 0 || p.Cell == 0 {
+		return n
+	}
+	n /= p.Cell
+	if drop := bits.Len64(uint64(n)) - p.Bits; drop > 0 {
+		n = n >> drop << drop
+	}
+	return n * p.Cell
 }
 
 // setAlpha sets the shares of a group and of a port.
@@ -287,7 +333,7 @@ func (p Pool) Threshold(active int) int64 {
 	if p.Fixed > 0 {
 		return p.Fixed
 	}
-	return p.Min + p.share(1, 1, int64(clampCount(active, 0)))
+	return p.rounded(p.Min + p.share(1, 1, int64(clampCount(active, 0))))
 }
 
 // share returns m/k of the shared memory that one of active groups may take. A single integer

@@ -171,3 +171,29 @@ func TestSpectrumThresholds(t *testing.T) {
 		}
 	}
 }
+
+// The limits of Cisco Silicon One, by the formula of its vendor's test (sonic-mgmt
+// tests/qos/files/cisco/qos_param_generator.py).
+func TestSiliconOne(t *testing.T) {
+	zero, minus2 := int64(0), int64(-2)
+	for _, c := range []struct {
+		model string
+		facts Facts
+		want  int64
+	}{
+		// A queue of 6144000 B less 7.48125 % and xoff.
+		{"Cisco-8102-C64", Facts{Sizes: &Sizes{Size: 6_000_000_000, XOFF: 100}, Exponent: &zero, XOFF: 443_904}, 5_684_352 - 443_904},
+		{"Cisco-8102-C64", Facts{Fixed: 7_000_000, XOFF: 443_904}, 5_684_352 - 443_904},
+		{"Cisco-8102-C64", Facts{Sizes: &Sizes{Size: 8_000_000}, Exponent: &minus2}, 2_000_000},
+		// Five bits of 384-byte buffers: 10 MiB is 27306 of them, and 26 << 10 is the next below.
+		{"Cisco-8111-O32", Facts{Fixed: 10 << 20}, 26 << 10 * 384},
+		// (pool - xoff) / 2 in 512-byte buffers: 97656, of which five bits are 23 << 12.
+		{"Cisco-8122-O64", Facts{Sizes: &Sizes{Size: 110_000_000, XOFF: 10_000_000, Contains: true}, Exponent: &zero}, 23 << 12 * 512},
+	} {
+		c.facts.Min = new(int64)
+		p, err := PoolOf(model(t, c.model), 400*g, c.facts)
+		if err != nil || p.Threshold(1) != c.want {
+			t.Errorf("%s: a group pauses at %d, want %d (%+v, %v)", c.model, p.Threshold(1), c.want, p, err)
+		}
+	}
+}
