@@ -6,7 +6,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"testing"
 
@@ -15,23 +14,18 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
-var controlRuns = flag.Int("control.runs", sharedtest.Sized(3, 25), "how often TestControl validates each small fabric")
-
-// underRace reports whether the race detector is on, which makes a lab about ten times slower.
-func underRace() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-}
+var controlRuns = flag.Int("control.runs", sharedtest.Sized(2, 25), "how often TestControl validates each small fabric")
 
 // A fabric that runs as applied validates without findings above info, in whatever order, at
 // whatever time and with whatever optional lines its devices answer. Each run uses other devices
-// of the same kinds; the nightly test has a hundred runs, including rail-512 with its 512 hosts.
-// The configuration is applied through the same devices.
+// of the same kinds. The configuration is applied through the same devices. The test uses the example
+// "mixed", which has every system; make nightly adds the others, including rail-512 with its 512
+// hosts, and has a hundred runs.
 func TestControl(t *testing.T) {
 	t.Parallel()
-	runs := map[string]int{"quickstart": *controlRuns, "eos-clos": *controlRuns, "nxos-clos": *controlRuns, "mixed": *controlRuns, "rail-512": sharedtest.Sized(0, 2)}
-	if testing.Short() || underRace() {
-		runs = map[string]int{"quickstart": 2, "eos-clos": 2, "nxos-clos": 2, "mixed": 4}
+	runs := map[string]int{"mixed": *controlRuns}
+	if sharedtest.Nightly() {
+		runs = map[string]int{"quickstart": *controlRuns, "eos-clos": *controlRuns, "nxos-clos": *controlRuns, "mixed": *controlRuns, "rail-512": 2}
 	}
 	seed := uint64(0)
 	for _, example := range []string{"quickstart", "eos-clos", "nxos-clos", "mixed", "rail-512"} {

@@ -23,7 +23,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-var killPoints = flag.Int("kill.points", sharedtest.Sized(3, 24), "at how many points TestKillSweep kills each kind of run; 0 is at every one (700 kills, 8 minutes: with -timeout 20m)")
+var killPoints = flag.Int("kill.points", sharedtest.Sized(1, 24), "at how many points TestKillSweep kills each kind of run; 0 is at every one (700 kills, 8 minutes: with -timeout 20m)")
 
 // killFabric has a leaf with six ports, which are taken down in three groups.
 const killFabric = `apiVersion: roce-fabric/v1
@@ -298,7 +298,7 @@ func (s killScenario) fabric(watchdog string) string {
 func TestKillSweep(t *testing.T) {
 	t.Parallel()
 	kills := 0
-	for _, s := range killScenarios {
+	for j, s := range killScenarios {
 		t.Run(s.name, func(t *testing.T) {
 			n := s.kill(t, 0)
 			points := n
@@ -306,8 +306,9 @@ func TestKillSweep(t *testing.T) {
 				points = min(n, *killPoints)
 			}
 			for i := range points {
-				// Spread the kills over the run.
-				at := 1 + (2*i+1)*n/(2*points)
+				// Spread the kills over the run, in each scenario at other points.
+				of := points * len(killScenarios)
+				at := 1 + (2*(i*len(killScenarios)+j)+1)*n/(2*of)
 				if points == n {
 					at = i + 1
 				}

@@ -72,7 +72,7 @@ func sshd(ts *testscript.TestScript, _ bool, _ []string) {
 		}
 	}
 	rf := filepath.Join(dir, "roce-fabric")
-	build := exec.Command("go", "build", "-o", rf, ".")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", rf, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		ts.Fatalf("go build: %v\n%s", err, out)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -34,6 +35,20 @@ func Sized(usual, full int) int {
 		return full
 	}
 	return usual
+}
+
+// Sample returns list in nightly runs, and n of its elements otherwise, always the same ones.
+func Sample[E any](list []E, n int) []E {
+	if Nightly() || n >= len(list) {
+		return list
+	}
+	var out []E
+	at := rand.New(rand.NewPCG(Seed(0), 0)).Perm(len(list))[:n]
+	slices.Sort(at)
+	for _, i := range at {
+		out = append(out, list[i])
+	}
+	return out
 }
 
 // Seed returns the seed of a test that makes up its inputs: given, if it is not 0. Otherwise the

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -99,5 +100,21 @@ func TestYANG(t *testing.T) {
 	t.Setenv(yangEnv, filepath.Join(parent, "nowhere"))
 	if _, r := runRecorded(t, yang("202511")); r.failed == "" {
 		t.Errorf("a folder that is not there: %+v, want a failure", r)
+	}
+}
+
+func TestSample(t *testing.T) {
+	list := []int{1, 2, 3, 4, 5, 6, 7, 8, 9}
+	t.Setenv(nightlyEnv, "")
+	got := Sample(list, 4)
+	if len(got) != 4 || !slices.IsSorted(got) || !slices.Equal(got, Sample(list, 4)) || len(slices.Compact(slices.Clone(got))) != 4 {
+		t.Errorf("4 of %v: %v", list, got)
+	}
+	if got := Sample(list[:3], 4); len(got) != 3 {
+		t.Errorf("4 of 3: %v", got)
+	}
+	t.Setenv(nightlyEnv, "1")
+	if got := Sample(list, 4); !slices.Equal(got, list) {
+		t.Errorf("at night: %v", got)
 	}
 }
