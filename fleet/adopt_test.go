@@ -22,7 +22,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-var mutants = flag.Int("mutants", sharedtest.Sized(1000, 0), "how many mutations of each system's corpus are tried; 0 for all")
+var mutants = flag.Int("mutants", sharedtest.Sized(400, 0), "how many mutations of each system's corpus are tried; 0 for all")
 
 // corpusCase is a configuration as operators write them, with the expected result of its
 // import. The comment says what the case shows. A line of it that begins with "unsound:" says
@@ -171,8 +171,9 @@ var placeNumbers = regexp.MustCompile(`,? ?line \d+`)
 
 // mutation is a configuration with one line or field altered or removed.
 type mutation struct {
-	what   string
-	config []byte
+	what string
+	// config makes the configuration; few of them are needed.
+	config func() []byte
 }
 
 // No line that concerns QoS, PFC, ECN, buffers or the MTU is silently lost: if it is removed or
@@ -213,7 +214,7 @@ func TestNoQoSLineIsSilentlyLost(t *testing.T) {
 					before[m.c.name] = signature(t, system, m.c.config)
 				}
 				tried++
-				if signature(t, system, m.config) == before[m.c.name] {
+				if signature(t, system, m.config()) == before[m.c.name] {
 					t.Errorf("%s: lost in silence: %s", m.c.name, m.what)
 				}
 			}
@@ -251,14 +252,19 @@ func lineMutations(_ testing.TB, config []byte) (out []mutation) {
 		for end < len(lines) && strings.TrimSpace(lines[end]) != "" && indent(lines[end]) > indent(l) {
 			end++
 		}
-		out = append(out, mutation{fmt.Sprintf("line %d taken away: %s", i+1, text), []byte(strings.Join(slices.Concat(lines[:i], lines[end:]), "\n"))})
+		out = append(out, mutation{fmt.Sprintf("line %d taken away: %s", i+1, text), replaced(lines, i, end)})
 		for _, to := range []string{altered(l)} {
 			if to != l {
-				out = append(out, mutation{fmt.Sprintf("line %d altered: %s, was %s", i+1, strings.TrimSpace(to), text), []byte(strings.Join(slices.Concat(lines[:i], []string{to}, lines[i+1:]), "\n"))})
+				out = append(out, mutation{fmt.Sprintf("line %d altered: %s, was %s", i+1, strings.TrimSpace(to), text), replaced(lines, i, i+1, to)})
 			}
 		}
 	}
 	return out
+}
+
+// replaced returns a function that makes a text of lines[:from], with and lines[to:].
+func replaced(lines []string, from, to int, with ...string) func() []byte {
+	return func() []byte { return []byte(strings.Join(slices.Concat(lines[:from], with, lines[to:]), "\n")) }
 }
 
 // altered returns a line with its last number changed or, if it has none, its last word.
@@ -314,17 +320,19 @@ func objectMutations(t testing.TB, config []byte, about func(path []string) bool
 	}
 	// change applies a change to the object that holds the last key of a path.
 	change := func(what string, path []string, change func(row map[string]any, field string)) {
-		doc := parse()
-		row := doc
-		for _, key := range path[:len(path)-1] {
-			row = row[key].(map[string]any)
-		}
-		change(row, path[len(path)-1])
-		text, err := json.Marshal(doc)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, mutation{strings.Join(path, " ") + what, slices.Concat(config[:from], text, config[to:])})
+		out = append(out, mutation{strings.Join(path, " ") + what, func() []byte {
+			doc := parse()
+			row := doc
+			for _, key := range path[:len(path)-1] {
+				row = row[key].(map[string]any)
+			}
+			change(row, path[len(path)-1])
+			text, err := json.Marshal(doc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return slices.Concat(config[:from], text, config[to:])
+		}})
 	}
 	var walk func(v map[string]any, path []string)
 	walk = func(v map[string]any, path []string) {
@@ -386,7 +394,7 @@ func nvueMutations(t testing.TB, config []byte) (out []mutation) {
 		if !is {
 			continue
 		}
-		out = append(out, mutation{fmt.Sprintf("line %d taken away: %s", i+1, l), []byte(strings.Join(slices.Concat(lines[:i], lines[i+1:]), "\n"))})
+		out = append(out, mutation{fmt.Sprintf("line %d taken away: %s", i+1, l), replaced(lines, i, i+1)})
 		after := nvueAfter.FindString(l)
 		body := strings.TrimSuffix(l, after)
 		before, command, _ := strings.Cut(body, "nv ")
@@ -395,7 +403,7 @@ func nvueMutations(t testing.TB, config []byte) (out []mutation) {
 			to = before + "nv " + altered(command)
 		}
 		if to != body && !strings.HasSuffix(body, "{}") {
-			out = append(out, mutation{fmt.Sprintf("line %d altered: %s, was %s", i+1, to, l), []byte(strings.Join(slices.Concat(lines[:i], []string{to + after}, lines[i+1:]), "\n"))})
+			out = append(out, mutation{fmt.Sprintf("line %d altered: %s, was %s", i+1, to, l), replaced(lines, i, i+1, to+after)})
 		}
 	}
 	return out

@@ -32,7 +32,7 @@ var (
 var releases = map[string]string{intent.SONiC.Name: "202511", intent.EOS.Name: "4.34.2F", intent.NXOS.Name: "10.4(3)", intent.Cumulus.Name: "5.15"}
 
 // sampleModels is the number of models tested outside the nightly run.
-const sampleModels = 10
+const sampleModels = 6
 
 // Each model of the catalogue goes through check, plan, apply and validate in a lab, without
 // findings above info. The nightly run tests all models; other runs test a sample picked by

@@ -127,6 +127,9 @@ func TestTamperedPlansAreRefused(t *testing.T) {
 		}
 		tried, refused := map[string]bool{}, 0
 		for i, line := range lines[:len(lines)-1] {
+			if 1 < i && i < len(lines)-2 && !sharedtest.Nightly() {
+				continue // the lines of the devices are alike; make nightly edits all of them
+			}
 			name, levels := "device", sharedtest.Sized(2, 9)
 			switch i {
 			case 0:

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
 // maker writes random intents: two tiers with random operating systems, and overrides by role,
@@ -178,7 +180,7 @@ var pollOfNothing = regexp.MustCompile(`(?m)^\S+ watchdog_poll: - -> \S+\n`)
 
 // The intent derived from switches that run a random intent compiles to the same state.
 func TestRandomIntentsComeBack(t *testing.T) {
-	n := 400
+	n := sharedtest.Sized(150, 400)
 	if testing.Short() {
 		n = 60
 	}

@@ -148,7 +148,7 @@ func TestPrintedIsReadAsTheSame(t *testing.T) {
 		"ingress headroom cells 3", "qos trust dscp", "qos map dscp 26 to traffic-class 3", "description x", "service-policy type qos input P", "exit", "end", "router bgp 1", "banner motd", "EOF",
 	}
 	r := rand.New(rand.NewPCG(34, 0))
-	for range sharedtest.Sized(5000, 40000) {
+	for range sharedtest.Sized(1500, 40000) {
 		var b strings.Builder
 		for range 2 + r.IntN(14) {
 			b.WriteString(strings.Repeat(" ", []int{0, 0, 3, 6}[r.IntN(4)]) + pool[r.IntN(len(pool))] + "\n")

@@ -148,7 +148,7 @@ func TestPrintedIsReadAsTheSame(t *testing.T) {
 		"description x", "service-policy type qos input P", "exit", "end", "configure terminal", "router bgp 1", "banner motd #", "#",
 	}
 	r := rand.New(rand.NewPCG(34, 0))
-	for range sharedtest.Sized(5000, 40000) {
+	for range sharedtest.Sized(1500, 40000) {
 		var b strings.Builder
 		for range 2 + r.IntN(14) {
 			b.WriteString(strings.Repeat(" ", []int{0, 0, 2, 4}[r.IntN(4)]) + pool[r.IntN(len(pool))] + "\n")

@@ -131,7 +131,7 @@ func randomFabric(r *rand.Rand) string {
 	return b.String()
 }
 
-var fabrics = flag.Int("fabrics", sharedtest.Sized(250, 5000), "how many random fabrics to search")
+var fabrics = flag.Int("fabrics", sharedtest.Sized(100, 5000), "how many random fabrics to search")
 
 // TestAgainstBruteForce checks that the search agrees with an exhaustive one: whether there is
 // a cycle, how long the shortest is, and exactly which failures create one.

@@ -17,7 +17,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
-var mutations = flag.Int("mutations", sharedtest.Sized(60, 600), "random changes per release in TestAgainstYanglint (6 with -short)")
+var mutations = flag.Int("mutations", sharedtest.Sized(18, 600), "random changes per release in TestAgainstYanglint (6 with -short)")
 
 // exceptions are the intended differences between this package and the reference. applies decides
 // from the reference's errors.

@@ -129,7 +129,8 @@ func TestModelsPerRelease(t *testing.T) {
 	}
 }
 
-// TestModelsAgreeWithYanglint compares every case with SONiC's own models.
+// TestModelsAgreeWithYanglint compares every case with SONiC's own models, in make nightly with those
+// of three releases.
 func TestModelsAgreeWithYanglint(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many combinations of one kind, in one goroutine each")
@@ -145,7 +146,7 @@ func TestModelsAgreeWithYanglint(t *testing.T) {
 		}
 		files = append(files, f)
 	}
-	for _, name := range []string{"202311", "202505", "master"} {
+	for _, name := range sharedtest.Sample([]string{"202311", "202505", "master"}, 1) {
 		rel, _ := releaseIndex(name)
 		out, err := exec.Command(tool, append([]string{"--json", "-y", filepath.Join(yang, name)}, files...)...).Output()
 		if _, exit := err.(*exec.ExitError); err != nil && !exit {

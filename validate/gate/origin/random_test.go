@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	fabrics   = flag.Int("fabrics", sharedtest.Sized(200, 2000), "how many fabrics with a culprit TestRandomFabrics makes")
+	fabrics   = flag.Int("fabrics", sharedtest.Sized(100, 2000), "how many fabrics with a culprit TestRandomFabrics makes")
 	firstSeed = flag.Uint64("fabrics.seed", 0, "seed of the first of them; 0 is 1, in nightly runs random")
 )
 
