@@ -57,7 +57,7 @@ var tables = map[string][]fault{
 var allFaults = flag.Bool("every", false, "inject all faults, not a sample")
 
 // sample is the number of faults per fabric that are injected by default.
-const sample = 5
+const sample = 3
 
 // TestFaults injects faults one after the other into a running fabric and removes each again. The
 // tool must report each with the right id, place and severity, and nothing else above info.

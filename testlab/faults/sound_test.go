@@ -57,7 +57,7 @@ func TestFabricsWithoutFaults(t *testing.T) {
 // of their kind do. The findings, including those for a fault, must be the same and in the same
 // order.
 func TestShuffled(t *testing.T) {
-	runs := sharedtest.Sized(3, 20)
+	runs := sharedtest.Sized(2, 20)
 	for base, fault := range map[string]string{
 		"sonic": "PORT_QOS_MAP|Ethernet0 pfc_enable=3,4; CABLE_LENGTH|AZURE Ethernet240=5m", "dynamic": "-BUFFER_PG|Ethernet240|3",
 		"eos": "interface Ethernet33/1; mtu 1500", "nxos": "interface Ethernet1/29; mtu 1500", "mixed": "-PFC_WD|Ethernet0",
