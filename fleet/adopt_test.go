@@ -22,7 +22,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-var mutants = flag.Int("mutants", sharedtest.Sized(400, 0), "how many mutations of each system's corpus are tried; 0 for all")
+var mutants = flag.Int("mutants", sharedtest.Sized(200, 0), "how many mutations of each system's corpus are tried; 0 for all")
 
 // corpusCase is a configuration as operators write them, with the expected result of its
 // import. The comment says what the case shows. A line of it that begins with "unsound:" says
