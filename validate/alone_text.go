@@ -43,7 +43,8 @@ var (
 // readText returns the lines of a configuration that its account lists.
 func readText(c *Config) *configText {
 	t := &configText{blocks: map[string][]textLine{}, used: map[string]int{}, first: map[string]int{}}
-	if t.rows = bytes.HasPrefix(bytes.TrimSpace(c.Text), []byte("{")); t.rows {
+	numbered := slices.ContainsFunc(c.Account, func(l render.Line) bool { return l.No > 0 })
+	if t.rows = !numbered && bytes.HasPrefix(bytes.TrimSpace(c.Text), []byte("{")); t.rows {
 		return t
 	}
 	no := 0
