@@ -11,6 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/render"
@@ -64,9 +65,23 @@ type Reading struct {
 	nics *nic.Host
 }
 
-// Unread returns the finding that the device could not be read.
+// Unread returns the finding that the device could not be read. Its address is a field, so that the
+// same fault of many devices is one cause.
 func (r *Reading) Unread() checks.Finding {
-	return checks.Finding{ID: Unread, Severity: checks.Error, Device: r.Device, What: r.Err.Text, Where: r.Where, Fix: r.Err.Hint}
+	what, address := apartFromAddress(r.Err.Text)
+	return checks.Finding{ID: Unread, Severity: checks.Error, Device: r.Device, Address: address, What: what, Where: r.Where, Fix: r.Err.Hint}
+}
+
+// addressed matches an address in an error, with the operation before it.
+var addressed = lazyre.New(`(?:(?:connect|get|dial tcp) )?((?:\[[0-9a-fA-F:.%]+\]|[\w-]+(?:\.[\w-]+)+|localhost):\d{1,5}): `)
+
+// apartFromAddress returns an error without the addresses in it, and the first of them.
+func apartFromAddress(text string) (what, address string) {
+	if m := addressed.FindStringSubmatch(text); m != nil {
+		address = m[1]
+	}
+	what = addressed.ReplaceAllString(text, "")
+	return strings.Replace(what, "unreachable: device is unreachable: ", "unreachable: ", 1), address
 }
 
 // Ends returns the last known state of a switch end of a link. The state is not Known if the

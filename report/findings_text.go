@@ -190,6 +190,9 @@ func (t *Text) cause(c checks.Cause, whereLabel string) {
 			t.dim("and " + words.Count(more, "more place"))
 		}
 	}
+	if addresses := c.Addresses(); len(addresses) > 0 {
+		t.dim("address: " + words.Some(addresses, maxWheres))
+	}
 	if where := shortWheres(c); where != "" {
 		t.dim(whereLabel + ": " + where)
 	}

@@ -82,6 +82,9 @@ func (c Cause) Places() []string {
 // Wheres lists the positions in the intent, or the rules, without repetition.
 func (c Cause) Wheres() []string { return c.each(func(f Finding) string { return f.Where }) }
 
+// Addresses lists the addresses at which devices could not be read, without repetition.
+func (c Cause) Addresses() []string { return c.each(func(f Finding) string { return f.Address }) }
+
 // Covers lists the checks that the findings cover, without repetition.
 func (c Cause) Covers() []string {
 	var out []string

@@ -32,6 +32,7 @@ type Finding struct {
 	Severity Severity `json:"severity" doc:"what it means for the fabric" enum:"error,warning,info"`
 	Device   string   `json:"device,omitempty" doc:"the switch or host; none for the whole fabric"`
 	Ports    []string `json:"ports,omitempty" doc:"ports of the device; none for the whole device"`
+	Address  string   `json:"address,omitempty" doc:"the address at which the device could not be read"`
 	// Peers holds one entry for each port, such as "spine1/Ethernet1/1".
 	Peers []string `json:"peers,omitempty" doc:"the other end of each port's link, where the finding is about both ends"`
 	What  string   `json:"what" doc:"the fact, with the values that disagree"`
