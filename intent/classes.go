@@ -62,6 +62,7 @@ func (r *resolver) fabric() *Fabric {
 	r.routing()
 	r.traffic()
 	r.baselines()
+	r.measurements()
 	r.suppressions()
 	r.rollout()
 	return r.out

@@ -293,6 +293,7 @@ type Switch struct {
 	Ports         []*Port          // all ports that a link or the ports section names, in numeric order
 	names         *portNames       // the names in Ports if a range of switches shares them
 	index         map[string]int32 // otherwise, the index in Ports of each name
+	measured      []*Measurement
 	// carriers and leaf are the results of [Switch.Carriers]; ports that are shut down do not
 	// count.
 	carriers [qos.NumPriorities]struct{ hosts, uplinks int }

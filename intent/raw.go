@@ -35,6 +35,7 @@ type rawFabric struct {
 	Traffic    rawMap[rawTraffic]  `key:"traffic" keys:"name" doc:"What hosts send, by name: DSCPs that NICs, libraries and storage use. It configures nothing; the classes are compared with it."`
 	Baseline   rawMap[rawBaseline] `key:"baseline" keys:"card" doc:"Versions that NICs should run, by card: ConnectX-7, Thor2, a vendor (nvidia, broadcom, intel, amd), or PCI numbers (\"15b3:1021\"). The most specific one counts. NIC-19 compares them; nothing is installed."`
 	Islands    rawMap[rawIsland]   `key:"islands" keys:"name" doc:"Groups of hosts whose lossless traffic shares no port with that of others."`
+	Measured   list[rawMeasured]   `key:"measured" doc:"What was measured on switches. Checks prefer it to tables and formulas."`
 	Suppress   list[rawSuppress]   `key:"suppress" doc:"Findings that are accepted. Reports still show them, with the reason."`
 	rawGlobals
 	rawCommon
@@ -326,6 +327,17 @@ type rawWindow struct {
 	From     opt[string]       `key:"from" req:"true" rule:"clock" doc:"When it begins: 22:00."`
 	To       opt[string]       `key:"to" req:"true" rule:"clockEnd" doc:"When it ends: 04:00, on the next day where that is before its begin. 24:00 is midnight."`
 	Timezone opt[string]       `key:"timezone" rule:"timezone" doc:"Time zone of both, a name of the IANA database: Europe/Berlin. Default UTC."`
+}
+
+type rawMeasured struct {
+	Pos      Pos
+	Model    opt[string]       `key:"model" req:"true" doc:"Model of the switch, as a switch states it."`
+	Speed    opt[units.Rate]   `key:"speed" req:"true" doc:"Speed of the port."`
+	Cable    opt[units.Length] `key:"cable" req:"true" doc:"Length of the cable, one way."`
+	Headroom opt[units.Bytes]  `key:"headroom" doc:"The most that arrived in one lossless group after it had paused."`
+	Pause    opt[units.Bytes]  `key:"pause" doc:"Level at which a lossless group pauses that is alone."`
+	Date     opt[string]       `key:"date" req:"true" rule:"date" loose:"true" doc:"Day of the measurement: 2026-11-29. The latest one of a model, speed and cable counts."`
+	Source   opt[string]       `key:"source" req:"true" doc:"Who measured, and how."`
 }
 
 type rawSuppress struct {

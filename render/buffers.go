@@ -175,6 +175,10 @@ type PortHeadroom struct {
 	// that model does not cover the speed or the chip; NoReference then says why.
 	Reference   *headroom.Result
 	NoReference string
+	// Measured is the most that was measured to arrive in a group after it had paused, in bytes, and
+	// MeasuredHow who measured it and when; 0 if nobody did.
+	Measured    int64
+	MeasuredHow string
 	// Floor is the smallest headroom that can work, in bytes.
 	Floor int64
 }
@@ -210,6 +214,9 @@ func (m Memory) Headroom(p *intent.Port) PortHeadroom {
 
 func (m Memory) headroom(p *intent.Port, in headroom.Input) PortHeadroom {
 	h := PortHeadroom{Floor: headroom.Floor(in.Speed, in.Cable, in.LosslessMTU)}
+	if seen := p.Switch.Measurement(p.Speed.V, p.Cable.V); seen != nil {
+		h.Measured, h.MeasuredHow = seen.Headroom, measuredBy(seen)
+	}
 	row, own, ok := m.Row(p)
 	switch {
 	case m.Model == nil && (!own || m.dynamic()):

@@ -256,6 +256,9 @@ func headroomPaths(d *Device, p *intent.Port) []HeadroomPath {
 	default:
 		out = append(out, HeadroomPath{Title: "looked up by the switch", Row: h.Row, Note: h.Missing})
 	}
+	if h.Measured > 0 {
+		out = append(out, HeadroomPath{Title: "measured", Note: fmt.Sprintf("%d B arrived in a group after it had paused (%s)", h.Measured, h.MeasuredHow)})
+	}
 	ref := HeadroomPath{Title: "for comparison", Result: h.Reference, Note: h.NoReference}
 	if xoff, ok := h.XOFF(); ok && h.Reference != nil {
 		ref.Margin = new(xoff - h.Reference.XOFF)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -132,10 +133,18 @@ func (m Memory) Pool(p *intent.Port, k *intent.Class) (headroom.Pool, error) {
 // statedPool returns what the intent states about the pool of a port.
 func statedPool(p *intent.Port) (f headroom.Facts) {
 	f.Cable = p.Cable.V
+	if m := p.Switch.Measurement(p.Speed.V, p.Cable.V); m != nil {
+		f.Pause, f.PauseHow = m.Pause, measuredBy(m)
+	}
 	if a := p.Settings.Buffers.Alpha.V; a != nil {
 		f.Exponent, f.ExponentHow = new(int64(*a)), "as stated"
 	}
 	return f
+}
+
+// measuredBy says who measured and when.
+func measuredBy(m *intent.Measurement) string {
+	return fmt.Sprintf("%s, %s", m.Source, m.Date.Format(time.DateOnly))
 }
 
 // shown adds what the switch shows about the pool and about group g of a port.

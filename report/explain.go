@@ -242,9 +242,10 @@ func (x *explainer) use(u *render.UsePath) {
 
 // rests says what the pause thresholds of a chip rest on.
 var rests = map[catalog.Basis]string{
-	catalog.Measured: "thresholds of switches with this chip, measured by SONiC's QoS tests",
+	catalog.Measured: "thresholds of switches with this chip, which public QoS tests state",
 	catalog.Vendors:  "the formula of the vendor's own QoS test",
 	catalog.Derived:  "the chip's buffer templates; no threshold of this chip has been measured",
+	catalog.OnSwitch: "a measurement that the intent states",
 	catalog.Assumed:  "the assumption that the chip has one memory; if it is divided, groups pause earlier",
 }
 
@@ -272,6 +273,9 @@ func (x *explainer) buffer(b render.BufferPath) {
 			where = " in one slice"
 		}
 		x.paragraph("  threshold ", 0, fmt.Sprintf("%d B with A=%d active%s, T = %s; goes on below %d B", l.Pause, l.Active, where, b.Pool.Formula(), l.Resume))
+	}
+	if c := b.Pool.Computed; c > 0 {
+		x.paragraph("  computed  ", 0, fmt.Sprintf("%d B with A=1 active: what the formula and the template say instead of the measurement", c))
 	}
 	if b.LossyDrop > 0 {
 		x.paragraph("  lossy     ", 0, fmt.Sprintf("a lossy queue that is alone drops at %d B", b.LossyDrop))

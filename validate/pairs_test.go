@@ -74,6 +74,7 @@ var bases = map[string]string{
 	"th nine":     strings.NewReplacer("DellEMC-Z9332f-O32", "Arista-7060CX-32S-C32", "400G", "100G", "[0,8]", "[0-32:4]", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto").Replace(base),
 	"th2":         strings.NewReplacer("DellEMC-Z9332f-O32", "Arista-7260CX3-C64", "400G", "100G", "[0,8]", "[0-32:4]", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto").Replace(base),
 	"th sixteen":  strings.NewReplacer("DellEMC-Z9332f-O32", "Arista-7060CX-32S-C32", "400G", "100G", "[0,8]", "[0-60:4]", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto").Replace(base),
+	"measured":    base + "measured:\n  - {model: DellEMC-Z9332f-O32, speed: 400G, cable: 40m, headroom: 150000B, pause: 3800000B, date: 2026-11-01, source: probe of leaf1}\n",
 	// Its lossless queues have a separate egress pool and a dynamic threshold.
 	"tofino":  strings.NewReplacer("DellEMC-Z9332f-O32", "Arista-7170-64C", "1500KB", "600KB", "[0,8]", "[0,4]", "400G", "100G", "links:", "buffers: {alpha: 0}\nlinks:").Replace(base),
 	"alpha":   strings.Replace(closBase, "mtu: {fabric: 9100, host", "buffers: {alpha: 0}\nmtu: {fabric: 9100, host", 1),
@@ -414,5 +415,5 @@ func TestChecksDescribeThemselves(t *testing.T) {
 
 func ExampleCheck_Rule() {
 	fmt.Println(Lookup("BUF-01").Rule())
-	// Output: error below what is in flight in the cable, warning below the model of the standard, info where the platform ships no more, or the headroom is not known
+	// Output: error below what is in flight in the cable, or below what was measured, warning below the model of the standard, info where the platform ships no more, or the headroom is not known
 }

@@ -75,10 +75,11 @@ type Basis string
 
 // The bases of pause thresholds.
 const (
-	Measured Basis = "measured" // SONiC's QoS tests state thresholds of switches with the chip, and the formula agrees
-	Vendors  Basis = "vendor"   // the vendor's own QoS test uses the formula
-	Derived  Basis = "derived"  // concluded from a buffer template
-	Assumed  Basis = ""         // nothing is known of the memory; it is taken as one
+	Measured Basis = "measured"                 // SONiC's QoS tests state thresholds of switches with the chip, and the formula agrees
+	Vendors  Basis = "vendor"                   // the vendor's own QoS test uses the formula
+	Derived  Basis = "derived"                  // concluded from a buffer template
+	OnSwitch Basis = "on a switch of the model" // the operator measured it
+	Assumed  Basis = ""                         // nothing is known of the memory; it is taken as one
 )
 
 // Model is one switch model (SONiC: HWSKU).

@@ -36,6 +36,9 @@ type Pool struct {
 	PortAlpha *Alpha `json:"port_alpha,omitempty"`
 	// Fixed is a threshold in bytes that replaces Alpha; 0 if there is none.
 	Fixed int64 `json:"fixed,omitempty"`
+	// Computed is the threshold of one group by the formula, in bytes, if Bytes follows from a
+	// measured one instead; else 0.
+	Computed int64 `json:"computed,omitempty"`
 	// Bits is how many significant bits the chip stores of a threshold in cells of Cell bytes; 0 if
 	// it stores all.
 	Bits int   `json:"bits,omitempty"`
@@ -56,6 +59,10 @@ type Facts struct {
 	Cable units.Length
 	// Min is what a lossless group holds in reserve, in bytes; nil if it is not stated.
 	Min *int64
+	// Pause is the threshold of one group that was measured on a switch of the model, in bytes, and
+	// PauseHow who measured it and when; 0 if nobody did.
+	Pause    int64
+	PauseHow string
 	// XOFF is the headroom of a lossless group, in bytes; 0 if it is not stated.
 	XOFF int64
 	// PortExponent is the dynamic_th of the port's own limit in the pool; nil if it is not stated.
@@ -148,7 +155,27 @@ func PoolOf(m *catalog.Model, speed units.Rate, f Facts) (Pool, error) {
 		p.Fixed = quotient(sizes.Size, p.Alpha.Num, p.Alpha.Den)
 	}
 	p.limit(asic, f.XOFF)
+	if f.Pause > 0 {
+		p.measured(f.Pause, f.PauseHow)
+	}
 	return p, nil
+}
+
+// measured replaces the size of the pool by the one that a measured threshold of a single group
+// implies.
+func (p *Pool) measured(pause int64, how string) {
+	p.Computed, p.Basis = p.Threshold(1), catalog.OnSwitch
+	p.How = fmt.Sprintf("a group that is alone was measured to pause at %d B (%s)", pause, how)
+	if p.Fixed > 0 {
+		p.Fixed = pause
+		return
+	}
+	const unit = 1 << 40 // share is linear in Bytes
+	one := *p
+	one.Bytes = unit
+	if part := one.share(1, 1, 1); part > 0 {
+		p.Bytes = quotient(max(pause-p.Min, 0), unit, part)
+	}
 }
 
 // limit adds what Cisco Silicon One does to thresholds: the chip rounds them down, and where packets

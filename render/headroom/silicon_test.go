@@ -286,3 +286,24 @@ func TestSiliconRows(t *testing.T) {
 		t.Errorf("%d of %d numbers agree to the cell", toCell, all)
 	}
 }
+
+// A measured threshold replaces the computed one, whatever the division of the chip and the alpha,
+// and the threshold of more groups follows from it.
+func TestMeasuredThreshold(t *testing.T) {
+	for _, name := range []string{"DellEMC-Z9332f-O32", "Arista-7060CX-32S-C32", "ACS-SN5600", "ACS-MSN4700"} {
+		m := model(t, name)
+		const pause = 3_000_000
+		computed, err1 := PoolOf(m, m.Ports[0].Speed, Facts{})
+		p, err2 := PoolOf(m, m.Ports[0].Speed, Facts{Pause: pause, PauseHow: "probe, 2026-11-01"})
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		if d := pause - p.Threshold(1); d < 0 || d > 1 || p.Computed != computed.Threshold(1) || p.Basis != catalog.OnSwitch || !strings.Contains(p.How, "probe, 2026-11-01") {
+			t.Errorf("%s: %+v pauses at %d", name, p, p.Threshold(1))
+		}
+		ratio := func(p Pool) float64 { return float64(p.Threshold(8)-p.Min) / float64(p.Threshold(1)-p.Min) }
+		if math.Abs(ratio(p)-ratio(computed)) > 1e-4 {
+			t.Errorf("%s: 8 groups pause at %f of one, by the formula at %f", name, ratio(p), ratio(computed))
+		}
+	}
+}

@@ -86,6 +86,13 @@ var Checks = []checks.Check{
 		Needs: checks.StateInForce, State: groupsInForce,
 	},
 	{
+		ID: "BUF-19", Title: "a measured pause threshold differs from the computed one by more than a tenth",
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent,
+		Why:    "the switch is configured otherwise than its template says, or was when it was measured",
+		Fix:    "measure again, or compare the pools and alpha of the switch with the template; the measurement counts meanwhile",
+		Switch: checks.EachLossless(otherThanMeasured), Plans: true,
+	},
+	{
 		ID: "BUF-18", Title: "two rows of a switch set one queue or priority group",
 		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:     "the row that wins depends on what was written last, and after a start on the keys; orchagent takes a buffer off every group of a row that goes, also where another row names it",
@@ -191,6 +198,20 @@ func headroomSlices(r *checks.Switch) {
 		f.Severity = checks.Info
 	}
 	r.Found(f, "")
+}
+
+// otherThanMeasured compares a measured pause threshold with the computed one.
+func otherThanMeasured(r *checks.Switch, p *intent.Port, _ *qos.Port, k *intent.Class) {
+	seen := p.Switch.Measurement(p.Speed.V, p.Cable.V)
+	if r.Source != checks.Intended || seen == nil || seen.Pause == 0 {
+		return
+	}
+	pool := sharingOf(r, p, k).Pool
+	if pool == nil || pool.Computed == 0 || float64(max(seen.Pause, pool.Computed)) <= 1.1*float64(min(seen.Pause, pool.Computed)) {
+		return
+	}
+	r.Found(checks.Finding{Severity: checks.Warning, Where: seen.Pos.String(),
+		What: fmt.Sprintf("a group of class %s was measured to pause at %d B (%s); by the template it pauses at %d B", k.Name, seen.Pause, seen.Source, pool.Computed)}, p.Name)
 }
 
 // fullestSlice describes the headroom in the fullest slice of a chip.

@@ -21,7 +21,7 @@ const (
 var Checks = []checks.Check{
 	{
 		ID: "BUF-01", Title: "headroom is too small for the cable",
-		Rules: []checks.Rule{{Severity: checks.Error, When: "below what is in flight in the cable"}, {Severity: checks.Warning, When: "below the model of the standard"}, {Severity: checks.Info, When: "where the platform ships no more, or the headroom is not known"}},
+		Rules: []checks.Rule{{Severity: checks.Error, When: "below what is in flight in the cable, or below what was measured"}, {Severity: checks.Warning, When: "below the model of the standard"}, {Severity: checks.Info, When: "where the platform ships no more, or the headroom is not known"}},
 		Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:     "bytes that arrive after the pause was sent are dropped",
 		Fix:     "use a shorter cable, or raise xoff",
@@ -186,6 +186,9 @@ func headroomOfPorts(r *checks.Switch) {
 			more = "raise the row"
 		}
 		switch {
+		case h.Measured > xoff:
+			r.Found(belowMeasured(p, h, what, fix), p.Name)
+		case h.Measured > 0: // a measurement counts more than a model
 		case xoff < h.Floor:
 			r.Found(checks.Finding{Severity: checks.Error, Where: p.Cable.From.String(), Fix: fix,
 				What: fmt.Sprintf("%s is below the floor of %d B: the round trip in %s of cable and two frames of %d B", what, h.Floor, p.Cable.V, p.Settings.MTU.RDMA.V+intent.RDMAOverhead)}, p.Name)
@@ -193,6 +196,12 @@ func headroomOfPorts(r *checks.Switch) {
 			lessThanModel(r, p, xoff, what+" is ", "check the response time of the peer, or "+more)
 		}
 	}
+}
+
+// belowMeasured describes headroom that is less than was measured to arrive.
+func belowMeasured(p *intent.Port, h render.PortHeadroom, what, fix string) checks.Finding {
+	where := p.Switch.Measurement(p.Speed.V, p.Cable.V).Pos.String()
+	return checks.Finding{Severity: checks.Error, Where: where, Fix: fix, What: fmt.Sprintf("%s is less than the %d B that were measured to arrive after a pause (%s)", what, h.Measured, h.MeasuredHow)}
 }
 
 // knowsHeadroomLimit reports whether the switch's limit of headroom for a port is known. Without
@@ -316,6 +325,12 @@ func headroomInUse(r *checks.Switch) {
 			}
 			want := r.Memory.Headroom(p)
 			intended, ok := want.XOFF()
+			if want.Measured > 0 {
+				if want.Measured > xoff && (r.Source != checks.Saved || !ok || intended != xoff) {
+					r.Found(belowMeasured(p, want, what, "raise xoff"), p.Name, qos.KindHeadroom.At(g))
+				}
+				continue
+			}
 			if r.Source == checks.Saved && ok && intended == xoff {
 				continue // the checks of the intent cover a value as intended
 			}
