@@ -65,8 +65,8 @@ func load(t *testing.T, text string) *fleet.Fabric {
 }
 
 // The order for ten common edits of each example matches the golden file in testdata, and has a
-// worse intermediate state only for the edits marked worse. The example "mixed" has every system; the
-// others run in make nightly and with -update.
+// worse intermediate state only for the edits marked worse. The example "mixed" has SONiC, EOS and NX-OS;
+// the others run in make nightly and with -update.
 func TestOrderOfEdits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("eighty applies")

@@ -19,7 +19,7 @@ var controlRuns = flag.Int("control.runs", sharedtest.Sized(2, 25), "how often T
 // A fabric that runs as applied validates without findings above info, in whatever order, at
 // whatever time and with whatever optional lines its devices answer. Each run uses other devices
 // of the same kinds. The configuration is applied through the same devices. The test uses the example
-// "mixed", which has every system; make nightly adds the others, including rail-512 with its 512
+// "mixed", which has three systems; make nightly adds the others, including rail-512 with its 512
 // hosts, and has a hundred runs.
 func TestControl(t *testing.T) {
 	t.Parallel()
@@ -83,7 +83,7 @@ func newControl(t *testing.T, example string, seed uint64) *proof {
 	t.Helper()
 	p := startProof(t, example, lab.Options{Shuffle: seed})
 	gate := "off"
-	if sharedtest.Nightly() || example == "mixed" { // "mixed" has every system
+	if sharedtest.Nightly() || example == "mixed" { // "mixed" has three systems
 		gate = "full"
 	}
 	p.must("apply", "--gate", gate, "--only", "!role:host", "--yes", "--allow", "traffic-loss", "--state", p.state())

@@ -59,8 +59,8 @@ func lines(text []byte) int { return bytes.Count(text, []byte("\n")) }
 // empty plan.
 func TestImportOfExamples(t *testing.T) {
 	for _, name := range examples.Names() {
-		if name != "mixed" && !sharedtest.Nightly() {
-			continue // "mixed" has every system; TestImportOfRail512FromFiles imports the largest without a lab
+		if name != "mixed" && name != "cumulus-clos" && !sharedtest.Nightly() {
+			continue // these have every system; TestImportOfRail512FromFiles imports the largest without a lab
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("XDG_STATE_HOME", t.TempDir())

@@ -227,7 +227,7 @@ func (s *Switch) writeRow(table, key string, r row) {
 	if r == nil && old == nil {
 		return
 	}
-	s.derived = nil
+	s.derived = derived{}
 	s.bind(table, key, old, r)
 	if r != nil && len(r) == 0 {
 		r = row{"NULL": "NULL"}
@@ -333,18 +333,51 @@ func (s *Switch) database(name, only string) tables {
 // repeatedly between two changes. The caller may modify the returned copy, but not its rows.
 func (s *Switch) computed(name, only string, compute func(only string) tables) tables {
 	at := name + " " + only
-	t, ok := s.derived[at]
+	t, ok := s.derived.tables[at]
 	if !ok {
-		if s.derived == nil {
-			s.derived = map[string]tables{}
-		}
 		t = compute(only)
-		s.derived[at] = t
+		put(&s.derived.tables, at, t)
 	}
 	return t.clone()
 }
 
-func sortedKeys[V any, M ~map[string]V](m M) []string { return slices.Sorted(maps.Keys(m)) }
+// derived holds what was computed since the last change.
+type derived struct {
+	tables map[string]tables // databases
+	texts  map[string][]byte // what clients were sent of them
+}
+
+func put[V any](m *map[string]V, key string, v V) {
+	if *m == nil {
+		*m = map[string]V{}
+	}
+	(*m)[key] = v
+}
+
+// text returns the JSON of a database or of one of its tables. It keeps that of databases that follow
+// from the configuration alone.
+func (s *Switch) text(db, table string, write func() []byte) []byte {
+	asic := db == "ASIC_DB" && !s.dead[Orchagent] && len(s.overlay[db]) == 0 && !s.faults.on(&s.faults.noASIC) && !s.faults.on(&s.faults.bareASIC)
+	if db != "CONFIG_DB" && !asic {
+		return write()
+	}
+	at := db + " " + table
+	b, ok := s.derived.texts[at]
+	if !ok {
+		b = write()
+		put(&s.derived.texts, at, b)
+	}
+	return b
+}
+
+func sortedKeys[V any, M ~map[string]V](m M) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
 
 // naturalKeys sorts Ethernet8 before Ethernet16.
 func naturalKeys[V any, M ~map[string]V](m M) []string {

@@ -89,10 +89,10 @@ func (s *Switch) read(db string, es []*gnmi.PathElem, proto bool) ([]byte, bool,
 	none := status.Errorf(codes.NotFound, "No valid entry found for path %s", pathText(origin, es))
 	switch len(e) {
 	case 0:
-		return t.encode(), true, nil
+		return s.text(db, "", t.encode), true, nil
 	case 1:
 		if keys, ok := t[e[0]]; ok {
-			return appendTable(nil, keys), true, nil
+			return s.text(db, e[0], func() []byte { return appendTable(nil, keys) }), true, nil
 		}
 		if e[0] != "" {
 			for name := range s.database(db, "") {

@@ -118,8 +118,8 @@ type Switch struct {
 	saved     tables
 	rawSaved  []byte // what a user wrote over the startup file; nil otherwise
 	intern    map[string]row
-	entries   map[uintptr]shownRow      // tree entries of rows, by the address of the row
-	derived   map[string]tables         // databases as computed since the last change
+	entries   map[uintptr]shownRow // tree entries of rows, by the address of the row
+	derived   derived
 	orch      map[string]map[string]row // what orchagent accepted
 	overlay   map[string]tables         // direct writes to databases other than CONFIG_DB
 	mgr       buffermgr
@@ -217,7 +217,7 @@ func (s *Switch) start() (tables, error) {
 // boot makes t the running configuration and starts the daemons. The caller holds mu or is the only
 // user.
 func (s *Switch) boot(t tables) {
-	s.derived = nil
+	s.derived = derived{}
 	s.cfg, s.orch, s.overlay = t, map[string]map[string]row{}, nil
 	s.loose, s.dead, s.still = map[spot]bool{}, nil, nil
 	s.pendingPG, s.bouncing, s.flaps = map[string]bool{}, map[string]bool{}, map[string]int{}
@@ -301,7 +301,7 @@ func (s *Switch) CAPEM() []byte { return append([]byte(nil), s.caPEM...) }
 func (s *Switch) Shuffle(seed uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.derived = nil
+	s.derived = derived{}
 	s.dice.Shuffle(seed)
 }
 
@@ -516,7 +516,7 @@ func (s *Switch) Keep() (back func()) {
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.derived = nil
+		s.derived = derived{}
 		s.cfg, s.saved, s.rawSaved, s.overlay = cfg.clone(), saved.clone(), raw, cloned(overlay)
 		s.orch, s.pendingPG, s.loose = orch.clone(), maps.Clone(pending), maps.Clone(loose)
 		s.dead, s.still = maps.Clone(dead), still
