@@ -162,7 +162,7 @@ func (p *planner) unwritable() map[string]string {
 	for _, table := range listed {
 		shared := p.running.sharedRows(table)
 		for _, port := range natural.Keys(shared) {
-			add(port, fmt.Sprintf("%s|%s names several ports in one row, which the YANG models of SONiC reject; give each port its own row on the switch", table, shared[port]))
+			add(port, fmt.Sprintf("%s|%s names several ports in one row, which the YANG models of SONiC reject; give each port its own row on the switch", table, natural.FoldLists(shared[port])))
 		}
 		written := p.running[table+asWritten]
 		for _, key := range natural.Keys(written) {
