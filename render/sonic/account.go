@@ -318,7 +318,7 @@ func (a *accountant) row(table, key string, row Row, say func(a *accountant, key
 	where := table + "|" + key
 	for _, f := range natural.Keys(row) {
 		var l render.Line
-		if why := a.noted[[3]string{table, key, f}]; why != "" && f != "" {
+		if why := a.noted[[3]string{table, key, f}]; why != "" && f != "" && !a.willDerive(table, row[f]) {
 			l = unknownLine(why)
 		} else if l = say(a, key, f, plainNames(row[f])); l.Fate == "" {
 			continue
@@ -721,10 +721,16 @@ func (a *accountant) indexedRow(table, key, field, object string, kinds ...qos.K
 		return unknownLine("this tool manages queues and groups 0 to 7")
 	case object == "":
 		return inert("it names no object")
-	case object != "NULL" && a.cfg.Row(references[table+" "+field], object) == nil:
+	case object != "NULL" && a.cfg.Row(references[table+" "+field], object) == nil && !a.willDerive(table, object):
 		return unknownLine("there is no " + references[table+" "+field] + "|" + object)
 	}
 	return represented(ports, attrsAt(own, kinds...)...)
+}
+
+// willDerive reports whether a row of BUFFER_PG names a profile that the configuration lacks and
+// that buffermgrd makes when the switch starts.
+func (a *accountant) willDerive(table, profile string) bool {
+	return table == TGroup && Derived(plainNames(profile)) && a.cfg.Row(TProfile, plainNames(profile)) == nil
 }
 
 // owners returns the ports of a key with an index that take a field from its row, and their queues
@@ -820,6 +826,8 @@ func (a *accountant) profile(name, field, _ string) render.Line {
 		return inert("nothing names the profile")
 	case Derived(name):
 		return standard("the switch writes the row itself, from speed and cable length")
+	case field == "mode":
+		return inert("the switch reads the mode of the pool, and ignores the field here") // sonic-swss:orchagent/bufferorch.cpp, processBufferProfile
 	case !slices.Contains(profileFields, field):
 		return unknownLine(noField)
 	}

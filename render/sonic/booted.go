@@ -21,8 +21,11 @@ func Booted(saved Config, m *catalog.Model) Config {
 	}
 	out[TProfile], out[TGroup] = maps.Clone(saved[TProfile]), maps.Clone(saved[TGroup])
 	bound := map[string]bool{} // "Ethernet0|3"
-	for key := range saved[TGroup] {
+	for key, row := range saved[TGroup] {
 		port, index, _ := strings.Cut(key, "|")
+		if name := row["profile"]; name == derivedProfile(saved, port) && saved.Row(TProfile, name) == nil {
+			out.derive(saved.Row(TPort, port)["speed"], saved.cable(port), m)
+		}
 		from, to, ok := Indexes(index)
 		for i := from; ok && i <= to; i++ {
 			bound[port+"|"+strconv.Itoa(i)] = true

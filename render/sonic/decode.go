@@ -114,7 +114,8 @@ func (d *decoder) number(table, key, field string, row Row) (int64, bool) {
 	if !ok {
 		return 0, false
 	}
-	n, err := strconv.ParseInt(v, 10, 64)
+	// The switch skips leading blanks, which some templates have (stoi).
+	n, err := strconv.ParseInt(strings.TrimLeft(v, " "), 10, 64)
 	if err != nil {
 		d.note(table, key, field, v, "not a number")
 		return 0, false
@@ -189,7 +190,7 @@ func (d *decoder) priorities(table, key, field string, row Row) qos.PrioritySet 
 	}
 	var s qos.PrioritySet
 	for _, m := range strings.Split(v, ",") {
-		n, err := strconv.Atoi(m)
+		n, err := strconv.Atoi(strings.TrimLeft(m, " ")) // "3, 4": stoi skips the blank
 		if err != nil || n < 0 || n >= qos.NumPriorities {
 			d.note(table, key, field, v, "not a list of priorities")
 			return 0

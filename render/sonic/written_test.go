@@ -13,6 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
 // The rows of QUEUE, BUFFER_QUEUE and PORT_QOS_MAP act on a switch as if orchagent wrote them one
@@ -170,6 +171,25 @@ func TestKeysOfSeveralPortsGetNoHeadroom(t *testing.T) {
 		}
 		if got := len(Booted(cfg, nil)[TGroup]); got != want {
 			t.Errorf("%s: %d lossless groups", key, got)
+		}
+	}
+}
+
+// A row of BUFFER_PG may name the profile that buffermgrd makes when the switch starts.
+func TestProfilesToBeDerived(t *testing.T) {
+	m, ok := catalog.Lookup("Arista-7060CX-32S-C32")
+	if !ok {
+		t.Fatal("the catalogue lacks the model")
+	}
+	cfg := Config{TPort: {"Ethernet0": {"speed": "100000", "admin_status": "up"}}, TCable: {cableName: {"Ethernet0": "40m"}}, TPool: {"ingress_lossless_pool": {"mode": "dynamic", "type": "ingress"}},
+		TPortQoS: {"Ethernet0": {"pfc_enable": "3,4"}}, TGroup: {"Ethernet0|3-4": {"profile": "pg_lossless_100000_40m_profile"}}}
+	dev, _ := Decode(Booted(cfg, m))
+	if g := dev.Ports["Ethernet0"].Groups; !g[3].Lossless.V || !g[4].Lossless.V {
+		t.Error("the groups have no headroom")
+	}
+	for _, l := range Account(cfg) {
+		if l.Fate == render.Unknown {
+			t.Errorf("%s %s: %s", l.Where, l.Text, l.Why)
 		}
 	}
 }

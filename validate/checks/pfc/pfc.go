@@ -35,10 +35,11 @@ var pauseChecks = []checks.Check{
 	{
 		ID: "PFC-03", Title: "PFC is on for a priority without a lossless priority group",
 		Rules: []checks.Rule{{Severity: checks.Error, When: "where the switch shows it"}, {Severity: checks.Warning, When: "where the file may lack what gives it one"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
-		Why:    "pause is sent late or never, and packets are dropped first",
-		Fix:    "give the priority group a lossless buffer profile",
-		Switch: checks.OnlyObserved(checks.EachPort(pausedWithoutGroup)),
-		Alone:  checks.InEachPausingPort(pausedWithLossyProfile),
+		Why:      "pause is sent late or never, and packets are dropped first",
+		Fix:      "give the priority group a lossless buffer profile",
+		Switch:   checks.OnlyObserved(checks.EachPort(pausedWithoutGroup)),
+		Alone:    checks.InEachPausingPort(pausedWithLossyProfile),
+		AloneFix: "give the priority group headroom: a lossless profile, or what the switch derives one from, such as a cable length that the platform's table has",
 	},
 	{
 		ID: "PFC-04", Title: "a lossless priority group has no PFC",
