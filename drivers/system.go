@@ -108,8 +108,8 @@ func (all Systems) Open(t Target) (Driver, error) {
 	return s.Open(t)
 }
 
-// hostname matches the host name line of line-based configurations.
-var hostname = lazyre.New(`(?m)^hostname (\S{1,255})`)
+// hostname matches the host name line of line-based configurations, also one that was typed.
+var hostname = lazyre.New(`(?m)^(?:\S{1,64}\(config\)#)?[ \t]*(?:hostname|switchname) (\S{1,255})`)
 
 // HostnameIn returns the host name in a line-based configuration; "" if there is none.
 func HostnameIn(text []byte) string {

@@ -223,50 +223,6 @@ func TestNoQoSLineIsSilentlyLost(t *testing.T) {
 	}
 }
 
-// Patterns for the lines that the import must account for, independent of the decoders: all
-// lines of QoS blocks, and lines of other blocks that begin with certain words.
-var (
-	qosBlock   = regexp.MustCompile(`^(class-map|policy-map|qos profile|system qos|port-profile)\b`)
-	otherBlock = regexp.MustCompile(`^(class-map|policy-map) type (control-plane|copp|pbr|pdp|traffic|inspect)|^(class-map|policy-map) .*copp`)
-	qosLine    = regexp.MustCompile(`^(no |default )?(qos|priority-flow-control|random-detect|service-policy|service-profile|flowcontrol|(uc-|mc-)?tx-queue|mtu|l2 mtu|system jumbomtu|hardware qos|hardware buffer|platform \S+ (qos|buffer|pfc|mmu)|dcbx|congestion-control|inherit port-profile|traffic-policy)\b`)
-	idleLine   = regexp.MustCompile(`^(!|description\b|exit\b|end\b|$)`)
-	number     = regexp.MustCompile(`\d+`)
-)
-
-// lineMutations returns mutations that remove or alter each line that the import must account
-// for. Removing the header of a block removes the whole block.
-func lineMutations(_ testing.TB, config []byte) (out []mutation) {
-	lines := strings.Split(string(config), "\n")
-	indent := func(s string) int { return len(s) - len(strings.TrimLeft(s, " \t")) }
-	block := ""
-	for i, l := range lines {
-		text := strings.TrimSpace(l)
-		if indent(l) == 0 {
-			block = text
-		}
-		about := qosLine.MatchString(text) && !strings.HasPrefix(block, "control-plane") || qosBlock.MatchString(block) && !otherBlock.MatchString(block)
-		if !about || idleLine.MatchString(text) {
-			continue
-		}
-		end := i + 1
-		for end < len(lines) && strings.TrimSpace(lines[end]) != "" && indent(lines[end]) > indent(l) {
-			end++
-		}
-		out = append(out, mutation{fmt.Sprintf("line %d taken away: %s", i+1, text), replaced(lines, i, end)})
-		for _, to := range []string{altered(l)} {
-			if to != l {
-				out = append(out, mutation{fmt.Sprintf("line %d altered: %s, was %s", i+1, strings.TrimSpace(to), text), replaced(lines, i, i+1, to)})
-			}
-		}
-	}
-	return out
-}
-
-// replaced returns a function that makes a text of lines[:from], with and lines[to:].
-func replaced(lines []string, from, to int, with ...string) func() []byte {
-	return func() []byte { return []byte(strings.Join(slices.Concat(lines[:from], with, lines[to:]), "\n")) }
-}
-
 // altered returns a line with its last number changed or, if it has none, its last word.
 func altered(l string) string {
 	if at := number.FindAllStringIndex(l, -1); len(at) > 0 {

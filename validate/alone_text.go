@@ -26,11 +26,13 @@ type configText struct {
 	order  []string              // headers
 	used   map[string]int        // by name of a policy or profile: the line that attaches it
 	first  map[string]int        // the first line with a text
+	queues map[string]string     // by header of a class: its queue
 }
 
 type textLine struct {
 	no           int
 	parent, text string // parent is the header of the innermost block
+	unknown      bool   // the line is not understood
 }
 
 var (
@@ -42,7 +44,7 @@ var (
 
 // readText returns the lines of a configuration that its account lists.
 func readText(c *Config) *configText {
-	t := &configText{blocks: map[string][]textLine{}, used: map[string]int{}, first: map[string]int{}}
+	t := &configText{blocks: map[string][]textLine{}, used: map[string]int{}, first: map[string]int{}, queues: map[string]string{}}
 	numbered := slices.ContainsFunc(c.Account, func(l render.Line) bool { return l.No > 0 })
 	if t.rows = !numbered && bytes.HasPrefix(bytes.TrimSpace(c.Text), []byte("{")); t.rows {
 		return t
@@ -69,7 +71,10 @@ func readText(c *Config) *configText {
 		if m := attaches.FindStringSubmatch(l.Text); m != nil && t.used[m[1]] == 0 {
 			t.used[m[1]] = l.No
 		}
-		t.blocks[header] = append(t.blocks[header], textLine{l.No, parent, l.Text})
+		if len(l.Attrs) > 0 && l.Attrs[0].Kind.Of() == qos.OfQueue {
+			t.queues[l.Text] = strconv.Itoa(int(l.Attrs[0].Index)) // the header of a class
+		}
+		t.blocks[header] = append(t.blocks[header], textLine{l.No, parent, l.Text, l.Fate == render.Unknown})
 	}
 	return t
 }
@@ -180,23 +185,53 @@ func (t *configText) lineOf(port string, attr qos.Attr) int {
 
 // lineAbout returns the line about an attribute of a port; 0 if there is none.
 func (t *configText) lineAbout(port string, attr qos.Attr) int {
+	for _, l := range t.about(port, attr) {
+		return l.no
+	}
+	return 0
+}
+
+// about returns the lines about an attribute of a port.
+func (t *configText) about(port string, attr qos.Attr) (out []textLine) {
 	word := says[attr.Kind]
 	if word == nil {
-		return 0
+		return nil
 	}
 	for _, l := range t.ofPort(port) {
 		if !word.MatchString(l.text) {
 			continue
 		}
-		if attr.Kind.Of() == qos.OfQueue {
-			m := queueWord.FindStringSubmatch(l.parent)
-			if m == nil || strings.Replace(m[1], "-default", "0", 1) != strconv.Itoa(int(attr.Index)) {
-				continue
-			}
+		if attr.Kind.Of() == qos.OfQueue && t.queueOf(l.parent) != strconv.Itoa(int(attr.Index)) {
+			continue
 		}
-		return l.no
+		out = append(out, l)
 	}
-	return 0
+	return out
+}
+
+// queueOf returns the queue of a block, by its header; "" if it has none.
+func (t *configText) queueOf(header string) string {
+	if m := queueWord.FindStringSubmatch(header); m != nil {
+		return strings.Replace(m[1], "-default", "0", 1)
+	}
+	return t.queues[header]
+}
+
+// classifies matches lines that may change which class a packet is in.
+var classifies = lazyre.New(`^(match |qos map |set (qos-group|traffic-class|cos|dscp) |\d* ?class )`)
+
+// doubted reports whether a line that is not understood may set an attribute of a port.
+func (t *configText) doubted(port string, attr qos.Attr) bool {
+	unknown := func(l textLine) bool { return l.unknown }
+	if attr.Kind != qos.KindMap {
+		return slices.ContainsFunc(t.about(port, attr), unknown)
+	}
+	for _, block := range t.blocks {
+		if slices.ContainsFunc(block, func(l textLine) bool { return l.unknown && classifies.MatchString(l.text) }) {
+			return true
+		}
+	}
+	return false
 }
 
 var (

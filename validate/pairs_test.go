@@ -382,7 +382,7 @@ func TestEveryCheckHasAPair(t *testing.T) {
 	for _, id := range []string{"OPS-04", "WD-04", "READ", "YANG", "TOP-09"} { // checks that commands make; TestRefusedIsOneFindingACause, TestNoLinks
 		has[id] = true
 	}
-	for _, id := range []string{"CFG-01", "CFG-02", "CLS-19", "PFC-15", "WD-06"} { // TestAloneNamesFaults, TestBrokenConfigurationsAreNamed in package fleet
+	for _, id := range []string{"CFG-01", "CFG-02", "CLS-19", "PFC-15", "PRT-07", "WD-06"} { // TestAloneNamesFaults, TestBrokenConfigurationsAreNamed in package fleet
 		has[id] = true
 	}
 	for _, c := range Checks() {

@@ -41,7 +41,7 @@ var System = drivers.System{
 }
 
 // version matches the first line of a configuration after the comments.
-var version = lazyre.New(`(?m)^version ([0-9]+\.[0-9]+\([^)\s]{1,16}\)\S{0,16})`)
+var version = lazyre.New(`(?m)^[ \t]*version ([0-9]+\.[0-9]+\([^)\s]{1,16}\)\S{0,16})`)
 
 func identify(text []byte) drivers.Identity {
 	id := drivers.Identity{Hostname: drivers.HostnameIn(text)}

@@ -37,6 +37,7 @@ func Account(c *Config) []render.Line {
 			a.NotUnderstood(l, why)
 		}
 	}
+	a.claimFallback()
 	return a.Account(c)
 }
 

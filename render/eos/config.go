@@ -44,7 +44,7 @@ var layout = &forms.Layout{
 	Table:     grammar,
 	Elsewhere: elsewhere,
 	Keeps: func(at place, line string) bool {
-		return at == inQueue || at == inProfile || at == inInterface && !roce(line) && forms.AboutQoS(line)
+		return slices.Contains(qosPlaces, at) || at == inInterface && !roce(line) && forms.AboutQoS(line)
 	},
 	Inside:    below,
 	Separator: "!",
@@ -84,7 +84,8 @@ var elsewhere = sync.OnceValue(func() *forms.Table {
 		},
 		inProfile: {"priority-flow-control", "service-policy", "traffic-policy"},
 		inInterface: {
-			"priority-flow-control", "service-policy", "traffic-policy", "vxlan", "encapsulation", "arp aging timeout <1-4294967295>", "arp timeout", "arp monitor", "ip virtual-router address", "mlag",
+			"priority-flow-control", "service-policy", "traffic-policy", "vxlan", "encapsulation", "arp aging timeout <1-4294967295>", "arp timeout", "arp monitor", "ip virtual-router address", "mlag <1-2000>",
+			"hardware port", "monitor session", "ntp serve", "queue-monitor length", "snmp trap", "transceiver media",
 		},
 		inClass: {"random-detect"},
 	} {

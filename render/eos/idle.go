@@ -82,14 +82,14 @@ func (u *unused) mtu() forms.Claim {
 	case u.port.lag != "" && isEthernet(u.s.port()):
 		return forms.Inert("a member has the MTU of %s", u.port.lag)
 	case !u.port.routed:
-		return forms.Inert("the port is switched, and has the MTU of l2 mtu")
+		return u.unless(forms.Inert("the port is switched, and has the MTU of l2 mtu").Failing("CFG-02"))
 	}
 	return without
 }
 
 func (u *unused) l2mtu() forms.Claim {
 	if u.port.routed {
-		return forms.Inert("the port is routed, and has the MTU of mtu")
+		return u.unless(forms.Inert("the port is routed, and has the MTU of mtu").Failing("CFG-02"))
 	}
 	return without
 }
@@ -103,7 +103,7 @@ func (u *unused) profile() forms.Claim {
 
 func (u *unused) bandwidth() forms.Claim {
 	if !u.port.queues[u.h.queue[len(u.h.queue)-1]-'0'].weighted {
-		return forms.Inert("the queue is strict, for it has no line \"no priority\"")
+		return u.unless(forms.Inert("the queue is strict, for it has no line \"no priority\"").Failing("CFG-02"))
 	}
 	return without
 }
@@ -206,6 +206,9 @@ func (u *unused) toDSCP() forms.Claim {
 }
 
 func (u *unused) globalWatchdog() forms.Claim {
+	if u.h.Key == keyTimeout && u.a.globals.timeout == 0 {
+		return without
+	}
 	paused := false
 	for _, p := range u.a.whole.Ports {
 		paused = paused || p.PFC.V != 0

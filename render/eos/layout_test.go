@@ -72,8 +72,12 @@ func deviceOf(c *Config) *qos.Device {
 	return d
 }
 
-// accounted returns an account line without its line number and the numbers in its reason.
+// accounted returns an account line without its line number and the numbers in its reason. A line
+// that nobody knows may be in the block before it or in the one around that.
 func accounted(l render.Line) string {
+	if l.Why == whyUnknown {
+		l.Where = ""
+	}
 	why, _, _ := strings.Cut(l.Why, " by line ")
 	return fmt.Sprintf("%s | %s | %s | %s | %s | %v | %v | %v", l.Where, l.Text, l.Fate, why, l.Check, l.Ports, l.Attrs, l.Keys)
 }

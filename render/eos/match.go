@@ -1,6 +1,7 @@
 package eos
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/render/forms"
@@ -57,8 +58,20 @@ func aboutQoS(at place, text string) bool {
 	if text[0] == '!' {
 		return false
 	}
-	return at == inProfile || at == inQueue || roce(text) || forms.AboutQoS(text) && !belongsElsewhere(at, text)
+	switch {
+	case at == inProfile || at == inQueue || roce(text):
+		return true
+	case belongsElsewhere(at, text):
+		return false
+	}
+	return forms.AboutQoS(text) || at == inGlobal && slices.ContainsFunc(qosPlaces, func(in place) bool {
+		_, ok := match(text, in)
+		return ok
+	})
 }
+
+// qosPlaces lists the places in which every line is about QoS.
+var qosPlaces = []place{inProfile, inQueue, inClassMap, inPolicy, inClass}
 
 // belongsElsewhere reports whether a line is known to belong to another feature.
 func belongsElsewhere(at place, text string) bool {

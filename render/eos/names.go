@@ -50,19 +50,17 @@ func namesOf(s string, most int) []string {
 	if at < 0 {
 		return nil
 	}
-	word, kind := strings.TrimSpace(s[:at]), ""
+	kind := kindOf(s[:at])
 	s = s[:at] + strings.ReplaceAll(s[at:], " ", "")
-	for _, k := range kinds {
-		if len(word) >= 2 && len(word) <= len(k) && strings.EqualFold(word, k[:len(word)]) {
-			kind = k
-		}
-	}
 	if kind == "" {
 		return nil
 	}
 	var out []string
 	for part := range strings.SplitSeq(s[at:], ",") {
-		from, to, ranged := strings.Cut(strings.TrimSpace(part), "-")
+		if n := strings.IndexAny(part, "0123456789"); n > 0 && kindOf(part[:n]) == kind {
+			part = part[n:] // "Et5/1, Et6/1"
+		}
+		from, to, ranged := strings.Cut(part, "-")
 		a, ok := numbers(from)
 		b := a
 		if ranged && ok {
@@ -101,6 +99,17 @@ func namesOf(s string, most int) []string {
 		return nil
 	}
 	return out
+}
+
+// kindOf returns the interface type that a word abbreviates; "" for none.
+func kindOf(word string) string {
+	word = strings.TrimSpace(word)
+	for _, k := range kinds {
+		if len(word) >= 2 && len(word) <= len(k) && strings.EqualFold(word, k[:len(word)]) {
+			return k
+		}
+	}
+	return ""
 }
 
 // numbers parses "1/2/3".

@@ -203,7 +203,7 @@ func (w *walk) block(b, section *lines.Line, at Mode, where string, inherited *C
 			c, claimed = Claim{Fate: render.Unknown, Why: why, Check: c.Check}, true
 		}
 		if claimed {
-			w.out = append(w.out, render.Line{No: line.No, Where: where, Text: line.Text, Fate: c.Fate, Why: c.Why, Check: c.Check, Ports: c.Ports, Attrs: c.Attrs, Keys: c.Keys})
+			w.add(line, where, c)
 		}
 		if len(line.Sub) == 0 {
 			continue
@@ -221,6 +221,17 @@ func (w *walk) block(b, section *lines.Line, at Mode, where string, inherited *C
 			under = line
 		}
 		w.block(line, under, inner, below, own)
+	}
+}
+
+// add adds a line to the account, and again for each line that opens the same block.
+func (w *walk) add(line *lines.Line, where string, c Claim) {
+	out := render.Line{No: line.No, Where: where, Text: line.Text, Fate: c.Fate, Why: c.Why, Check: c.Check, Ports: c.Ports, Attrs: c.Attrs, Keys: c.Keys}
+	w.out = append(w.out, out)
+	if m, ok := line.Match.(*match); ok {
+		for _, out.No = range m.again {
+			w.out = append(w.out, out)
+		}
 	}
 }
 

@@ -425,6 +425,9 @@ func (p *parser) put(f *frame, l *lines.Line, indent int) error {
 	}
 	if same != nil {
 		own.block = same
+		if m, ok := same.line.Match.(*match); ok {
+			m.again = append(m.again, l.No)
+		}
 	} else {
 		*into = append(*into, l)
 		if header && f != nil {

@@ -298,6 +298,8 @@ type match struct {
 	ok    bool
 	line  string
 	found Found
+	// again lists the numbers of the lines that open the same block again.
+	again []int
 }
 
 // isOf reports whether m was found in this table, for this mode and the text that the line has.

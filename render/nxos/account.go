@@ -228,7 +228,8 @@ func listed(section, line *Line) bool {
 	}
 	switch h, ok := headOf(block.Text); {
 	case !ok:
-		return concerned(line.Text) || section == nil && strangeAtTop(line)
+		// The lines below a line about QoS that opens no block have no meaning.
+		return concerned(line.Text) || section == nil && strangeAtTop(line) || section != nil && concerned(section.Text)
 	case h.at == inInterface:
 		port := isPort(h.name) || strings.HasPrefix(h.name, "port-channel")
 		return section != nil && (concerned(line.Text) || port && strange(line))

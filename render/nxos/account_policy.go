@@ -44,6 +44,9 @@ func (a *accountant) classMapUse(h head, id string) forms.Claim {
 	case h.typ == typeNetwork && !ok:
 		return forms.Unknown("not a network-qos class of this switch")
 	case h.typ == typeNetwork:
+		if n := a.v.network; n != nil && n.class[q] != nil && len(a.pausers(n.class[q].pause, q)) == 0 {
+			return forms.Left("no port pauses by the class")
+		}
 		return a.networkInForce()
 	case !ok:
 		return forms.Unknown("not an output queue of this switch")
@@ -195,7 +198,9 @@ func (a *accountant) claimClassNetwork(c *Line, name string) {
 			ps, _ := numbers(f.Rest(), qos.NumPriorities-1)
 			a.Say(l, a.pauses(qos.Priorities(ps...), g))
 		case keyNoDrop:
-			a.Say(l, a.pauses(n.pause, g))
+			if n.noDrop == l {
+				a.Say(l, a.pauses(n.pause, g))
+			}
 		case keyMTU:
 			a.Say(l, a.classMTU(n, ports))
 		}
@@ -239,7 +244,7 @@ func (a *accountant) classMTU(n *networkClass, ports []string) forms.Claim {
 		return forms.Left("no port that pauses takes a packet that is larger")
 	}
 	d := forms.Sets(bounds, qos.KindMTU.Attr())
-	if slices.ContainsFunc(bounds, func(p string) bool { return a.v.interfaceMTU(p) > n.mtu }) {
+	if !a.v.bridgedMTU && slices.ContainsFunc(bounds, func(p string) bool { return a.v.interfaceMTU(p) > n.mtu }) {
 		d = d.Failing("MTU-05")
 	}
 	return d
@@ -291,7 +296,7 @@ var queueClaims = map[string]func(k *queueClass, rest string) forms.Claim{
 	keyBandwidth: func(k *queueClass, rest string) forms.Claim {
 		switch {
 		case k.strict:
-			return forms.Inert("the queue is strict")
+			return forms.Inert("the queue is strict").Failing("CFG-02")
 		case k.inner && strings.HasSuffix(rest, "percent 0"):
 			return unshared
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/forms"
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
@@ -296,10 +297,23 @@ func (a *accountant) portLine(l *Line, f forms.Found, h head) forms.Claim {
 		return forms.Inert("the port-channel has no member without a line of its own")
 	case len(ports) == 0:
 		return forms.Inert("another line overrides it")
-	case claim == nil:
-		return forms.Sets(ports, f.Attrs...)
+	case claim != nil:
+		return a.individually(claim(a, f, ports), h)
 	}
-	return claim(a, f, ports)
+	return a.individually(forms.Sets(ports, f.Attrs...), h)
+}
+
+// individually adds to the claim of a line of a port-channel that its members lose the line as
+// individual ports, unless they are suspended without LACP (Nexus 9000 NX-OS Interfaces
+// Configuration Guide, Configuring Port Channels: lacp suspend-individual is the default).
+func (a *accountant) individually(c forms.Claim, h head) forms.Claim {
+	if c.Fate != render.Represented || c.Check != "" || !strings.HasPrefix(h.name, "port-channel") {
+		return c
+	}
+	if _, at, on := last(a.v.raw[h.name], "lacp suspend-individual"); at != nil && !on {
+		return c.Failing("PRT-07")
+	}
+	return c
 }
 
 // overridesInherited returns a function that reports whether a line with a default value, on a port,

@@ -14,6 +14,7 @@
 package nxos
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/render/forms"
@@ -46,7 +47,7 @@ var layout = &forms.Layout{
 	Table:     func() *forms.Table { return grammar },
 	Elsewhere: func() *forms.Table { return elsewhere },
 	Keeps: func(at place, line string) bool {
-		return at == inClassNetwork || at == inClassQueuing || at == inSystem || at == inInterface && !concerned(line) && forms.AboutQoS(line)
+		return slices.Contains(qosPlaces, at) || at == inInterface && !concerned(line) && forms.AboutQoS(line)
 	},
 	Inside: func(mode string) bool { return mode != "config" },
 	Raw: func(line string) func(string) bool {

@@ -282,6 +282,9 @@ func (v *view) interfaceMTU(port string) int {
 	if n, ok := lines.Number(rest, 1<<16); ok {
 		return n
 	}
+	if v.bridgedMTU && !v.switched(port).Routed {
+		return maxMTU
+	}
 	return defaultMTU
 }
 
@@ -379,13 +382,16 @@ func strange(l *Line) bool {
 	return !isComment(l.Text) && forms.AboutQoS(l.Text) && !knows(inInterface, l)
 }
 
-// strangeAtTop reports whether a line outside blocks is about QoS and not known.
+// strangeAtTop reports whether a line outside blocks is about QoS and not known there: by its
+// words, or as a line of a block.
 func strangeAtTop(l *Line) bool {
-	if isComment(l.Text) || !forms.AboutQoS(l.Text) || knows(inGlobal, l) {
+	if isComment(l.Text) || knows(inGlobal, l) {
 		return false
 	}
-	_, other := elsewhere.Find(inGlobal, l.Text)
-	return !other
+	if _, other := elsewhere.Find(inGlobal, l.Text); other {
+		return false
+	}
+	return forms.AboutQoS(l.Text) || slices.ContainsFunc(qosPlaces, func(at place) bool { return belongs(at, l.Text) })
 }
 
 // oddity returns why the model cannot represent an interface line; "" if it can.

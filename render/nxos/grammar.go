@@ -26,6 +26,9 @@ const (
 	inOther
 )
 
+// qosPlaces lists the places in which every line is about QoS.
+var qosPlaces = []place{inClassMap, inPolicy, inClassQoS, inClassNetwork, inClassQueuing, inSystem}
+
 // Types of class-maps and policy-maps.
 const (
 	typeQoS     = "qos"
@@ -219,6 +222,7 @@ var grammar = forms.NewTable(slices.Concat(
 		forms.Form{Key: keyFixed, Args: "0"},
 		forms.Form{Key: keyFixed, Why: "this tool cannot represent a fixed time after which a queue is restored"},
 		forms.Form{Key: keyOverride, Args: "off", Kinds: changesPause},
+		forms.Form{Key: "hardware access-list tcam region", Many: true, Other: true},
 	),
 	standing([]place{inClassMap},
 		forms.Form{Key: keyDSCP, Many: true, Kinds: changesInput, Written: true},
@@ -308,9 +312,16 @@ const (
 	policyName = "<word> [no-stats]"
 )
 
-// elsewhere holds the first words of lines of the top level that have nothing to do with QoS. Such
-// a line ends the blocks before it.
+// elsewhere holds the first words of lines that have nothing to do with QoS. One of the top level
+// ends the blocks before it, unless an interface has such a line as well.
 var elsewhere = forms.NewTable(func() (out []forms.Form) {
+	for _, words := range []string{
+		"bandwidth", "bfd", "cdp", "copp", "duplex", "encapsulation", "fabric forwarding mode", "fec", "flow", "hardware profile", "hsrp", "ip access-group", "ip arp", "ip dhcp", "ip flow", "ip forward", "ip igmp", "ip ospf",
+		"ip pim", "ip policy", "ip port", "ip proxy-arp", "ip redirects", "ip router", "ip unnumbered", "ip unreachables", "ip verify", "ipv6", "isis", "key", "lacp", "link", "load-interval", "logging event", "mac port", "mac-address",
+		"medium", "monitor", "negotiate", "ntp", "ptp", "snmp", "storm-control", "track", "udld", "vpc <1-4096>", "vpc orphan-port", "vpc peer-link", "vrrp",
+	} {
+		out = append(out, forms.Form{In: []forms.Mode{inInterface}, Key: words})
+	}
 	for _, words := range []string{
 		keyBreakout, "aaa", "banner", "boot", "callhome", "class-map", "cli", "clock", "control-plane", "copp", "errdisable", "evpn", "fabric", "feature", "feature-set", "flow", "hardware",
 		"hostname", "icam", "ip access-list", "ip arp", "ip domain-lookup", "ip domain-name", "ip name-server", "ip prefix-list", "ip route", "ipv6 access-list", "ipv6 route",

@@ -42,7 +42,7 @@ func inBlock(path []*Line) bool {
 func TestLayoutsMeanTheSame(t *testing.T) {
 	configs := map[string]*Config{}
 	for name, text := range published(t) {
-		configs[name] = parse(t, text)
+		configs[name] = parse(t, parse(t, text).String()) // without headers that open a block again
 	}
 	pasted.MeanTheSame(t, configs, func(c *Config, laid string) (bool, int) { return compared(c, parse(t, laid)) })
 }
@@ -68,8 +68,12 @@ func deviceOf(c *Config, m ClassModel) *qos.Device {
 	return d
 }
 
-// accounted returns an account line without its line number and the numbers in its reason.
+// accounted returns an account line without its line number and the numbers in its reason. A line
+// that nobody knows may be in the block before it or in the one around that.
 func accounted(l render.Line) string {
+	if l.Fate == render.Unknown {
+		l.Where, l.Why = "", ""
+	}
 	why, _, _ := strings.Cut(l.Why, ": line ")
 	return fmt.Sprintf("%s | %s | %s | %s | %s | %v | %v", l.Where, l.Text, l.Fate, why, l.Check, l.Ports, l.Attrs)
 }

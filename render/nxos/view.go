@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
@@ -26,6 +27,9 @@ type view struct {
 	raw, profiles map[string]*Line
 	// groups holds the qos-groups of user-defined classes, by type and name.
 	groups map[string]map[string]int
+
+	// bridgedMTU is set if only network-qos classes limit the MTU of a switched port.
+	bridgedMTU bool
 
 	// Blocks that have been read, by name.
 	matches      map[string]matched
@@ -73,10 +77,21 @@ func newView(c *Config, m ClassModel) *view {
 			v.policies[h.typ][h.name] = l
 		}
 	}
+	v.readRelease()
 	v.restClasses()
 	v.inherit()
 	v.network = v.readNetwork()
 	return v
+}
+
+// oldTrain matches the releases of Nexus 3000 and 5000 in which switched ports have no MTU of
+// their own (Nexus 3000 and 5000 NX-OS QoS Configuration Guides, jumbo MTU): 6.0(2)U6(5),
+// 7.3(6)N1(1).
+var oldTrain = lazyre.New(`^version \d+\.\d+\(\w+\)[NU]\d`)
+
+// readRelease reads what follows from the release that the text states.
+func (v *view) readRelease() {
+	v.bridgedMTU = slices.ContainsFunc(v.global.Sub, func(l *Line) bool { return oldTrain.MatchString(l.Text) })
 }
 
 // restClasses gives the class of the rest its group in the policies that name it.

@@ -294,6 +294,9 @@ func fabricOf(saved []fleet.SavedSwitch) (*intent.Fabric, error) {
 		if s.Model != "" {
 			fmt.Fprintf(&b, ", model: %q", s.Model)
 		}
+		if s.Release != "" {
+			fmt.Fprintf(&b, ", release: %q", s.Release)
+		}
 		b.WriteString("}\n")
 	}
 	f, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(b.String()), NoClasses: true})

@@ -69,6 +69,7 @@ func (g grammar) queues() {
 		x.Drop("drop" + x.Vals["dp"])
 		return ""
 	})
+	g.line(uc, rankWRED+5, 2, "random-detect non-ect <rest=text>")
 	g.Neg(uc, "random-detect non-ect", func(*exec) string { return "" })
 
 	// Jericho 3 AI marks by delay, which is set per port.

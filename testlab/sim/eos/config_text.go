@@ -41,6 +41,7 @@ func (g grammar) texts() {
 	g.line(at, 4500, 4, "service routing protocols model <rest=text>")
 	g.line(at, 4600, 0, "service configuration <rest=text>", "service unsupported-transceiver <rest=text>")
 	g.line(at, 5000, 0, "queue-monitor length [<rest=text>]")
+	g.flag(at, 5001, "queue-monitor length")
 	g.flag(at, 5500, "lldp run")
 	g.line(at, 5501, 2, "lldp <what=timer|hold-time|holdtime|reinit|management-address|tlv> <rest=text>")
 	g.line(at, 5600, 0, "dcbx application <rest=text>")

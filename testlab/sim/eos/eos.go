@@ -52,7 +52,7 @@ func unserved(o Options) (*EOS, error) {
 	e := &EOS{sessions: map[string]*candidate{}, o: withDefaults(o)}
 	e.sand = isSand(e.o.Model)
 	if e.o.QueueKeyword == "" {
-		e.o.QueueKeyword = cmp.Or(keywordOf(e.o.Model, string(e.o.Running)), map[bool]string{true: "tx-queue", false: "uc-tx-queue"}[e.sand])
+		e.o.QueueKeyword = cmp.Or(keywordOf(o.Model, string(e.o.Running)), map[bool]string{true: "tx-queue", false: "uc-tx-queue"}[e.sand])
 	}
 	if k := e.o.QueueKeyword; k != "uc-tx-queue" && k != "tx-queue" {
 		return nil, fmt.Errorf("switch %s: queue keyword %q: not uc-tx-queue or tx-queue", e.o.Hostname, k)

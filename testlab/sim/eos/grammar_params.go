@@ -127,6 +127,10 @@ func interfacesParam(w cli.Words, i int) (int, string, bool) {
 	if i+1 < len(w.Word) && !strings.ContainsAny(word, "0123456789") {
 		word, used = word+w.Word[i+1], 2
 	}
+	for strings.HasSuffix(word, ",") && i+used < len(w.Word) { // "Ethernet 1, 5, Et7"
+		word += w.Word[i+used]
+		used++
+	}
 	names, ok := parseInterfaces(word)
 	return used, strings.Join(names, ","), ok
 }
@@ -143,6 +147,12 @@ func parseInterfaces(s string) ([]string, bool) {
 	}
 	var out []string
 	for _, part := range strings.Split(m[2], ",") {
+		if own := interfaceHead.FindStringSubmatch(part); own != nil {
+			if k, ok := interfaceType(own[1]); !ok || k != kind {
+				return nil, false
+			}
+			part = own[2]
+		}
 		p := interfacePart.FindStringSubmatch(part)
 		if p == nil {
 			return nil, false

@@ -16,8 +16,16 @@ func Refuses(model string, config []byte) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
+	for i, line := range e.refused {
+		if strings.HasSuffix(line, unavailable) && strings.Contains(line, "tx-queue") {
+			e.refused[i] = line + otherQueues
+		}
+	}
 	return e.refused
 }
+
+// otherQueues follows the refusal of a queue keyword.
+const otherQueues = "; the model decides the keyword: state the model of the switch"
 
 // Refused returns the lines of Options.Running that the box rejected at its start.
 func (e *EOS) Refused() []string { return slices.Clone(e.refused) }
@@ -27,12 +35,17 @@ func (e *EOS) Refused() []string { return slices.Clone(e.refused) }
 func (e *EOS) take(s *session, text string) {
 	skip := -1 // indentation of a rejected header; -1 for none
 	for i, l := range cli.SplitLines(strings.TrimPrefix(text, "\ufeff")) {
-		l = strings.TrimSuffix(strings.ReplaceAll(l, "\t", "   "), "\r")
-		t := strings.TrimSpace(l)
-		indent := len(l) - len(strings.TrimLeft(l, " "))
+		l = strings.TrimSuffix(l, "\r")
+		if s.heredoc == nil {
+			mode, command, typed := cli.CutPrompt(l)
+			if l = command; typed && (mode == "config" || strings.HasPrefix(mode, "config-s-") && strings.Count(mode, "-") == 2) {
+				s.stack = nil
+			}
+		}
+		t, indent := strings.TrimSpace(l), cli.Indented(l)
 		if s.heredoc == nil {
 			switch {
-			case t == "" || t == "!":
+			case t == "", t == "!", cli.Talk(t):
 				continue
 			case skip >= 0 && indent > skip:
 				continue

@@ -59,7 +59,7 @@ func (x *exec) attach(a attachment) string {
 	}
 	if a.typ == typeQueuing && p != nil {
 		for _, s := range p.Subs {
-			if x.n.groupOf(typeQueuing, a.dir, s.Name()) < 0 {
+			if x.n.groupOf(typeQueuing, a.dir, s.Name()) < 0 && !x.n.o.UserClasses {
 				if out := x.deny("policy-map %s has class %s, which is none of %s", name, s.Name(), a.dir); out != "" {
 					return out
 				}

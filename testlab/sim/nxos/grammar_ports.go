@@ -41,6 +41,8 @@ func (g grammar) ports() {
 	g.line(wired, rankSpanning+1, 2, "spanning-tree <what=bpduguard|bpdufilter|guard|cost|port-priority|link-type> <rest=text>")
 	g.line([]string{modeEthernet}, 240, 1, "speed <s=auto|10000|25000|40000|50000|100000|200000|400000|800000>", "duplex <d=full|auto>", "fec <f=auto|off|fc-fec|rs-fec|rs-ieee|rs-cons16|kp-fec>", "beacon")
 	g.flag([]string{modeEthernet}, 241, "negotiate auto")
+	// A breakout takes ports by range; the switch has the ports that its configuration names.
+	g.line([]string{modeGlobal}, rankInterface-10, 6, "interface breakout module <m=1-32> port <ports=name> map <map=10g-4x|25g-4x|50g-2x|50g-4x|100g-2x|100g-4x|100g-8x|200g-2x|200g-4x|400g-2x>")
 	g.line(wired, 245, 1, "load-interval <rest=text>", "storm-control <rest=text>", "lacp <rest=text>", "vpc <rest=text>")
 	g.Set(all, "mtu <n=576-9216>", setMTU)
 	g.Neg(all, "mtu [<n=576-9216>]", cli.ClearKey[*exec]("mtu"))

@@ -65,7 +65,7 @@ func (g grammar) classMaps() {
 
 func (x *exec) openClassMap(m mqc) string {
 	name, match := x.Vals["name"], x.Vals["match"]
-	if x.n.fixedClass(name) {
+	if x.n.fixedClass(name) && !x.n.ownClass(m, name) {
 		return x.invalid(-1)
 	}
 	key := "class-map type " + m.typ + " " + name
@@ -90,7 +90,7 @@ func (x *exec) dropClassMap(m mqc) string {
 	key := "class-map type " + m.typ + " " + name
 	b := x.Root.Subs[key]
 	switch {
-	case x.n.fixedClass(name):
+	case x.n.fixedClass(name) && !x.n.ownClass(m, name):
 		return x.invalid(-1)
 	case b == nil, b.Head != "class-map type "+m.typ+" "+x.Vals["match"]+" "+name:
 		if out := x.deny("class-map %s of this type does not exist", name); out != "" {
@@ -221,7 +221,7 @@ func (g grammar) policyMaps() {
 	// The syntax of the older model (microsoft/SDN, Nexus 3132); Nexus 9000 switches with eight
 	// queues refuse it.
 	g.Set(in, "pause no-drop", func(x *exec) string {
-		if !x.n.o.FourQueue {
+		if !x.n.o.FourQueue && !x.n.o.UserClasses {
 			return x.invalid(-1)
 		}
 		return setLine("pause", 20)(x)
@@ -352,11 +352,18 @@ func (n *NXOS) fixedClass(name string) bool {
 	return name == "class-default"
 }
 
-// classFits reports whether a queuing or network-qos policy may have a class with that name. The
-// 8-queue model allows only system-defined classes.
+// classFits reports whether a queuing or network-qos policy may have a class with that name.
+// Network-qos policies may have user-defined classes and class-default (Azure/AzureLocal-
+// Supportability, reference policy of Nexus 93180YC), queuing policies only those of the system.
 func (n *NXOS) classFits(typ, name string, root *cli.Block) bool {
 	if n.groupOf(typ, "output", name) >= 0 || n.groupOf(typ, "input", name) >= 0 {
 		return true
 	}
-	return n.o.FourQueue && typ == typeNetwork && (name == "class-default" || root.Subs["class-map type "+typ+" "+name] != nil)
+	defined := name == "class-default" || root.Subs["class-map type "+typ+" "+name] != nil
+	return defined && (typ == typeNetwork || n.o.UserClasses)
+}
+
+// ownClass reports whether a class-map is one of the system's, which the older model prints.
+func (n *NXOS) ownClass(m mqc, name string) bool {
+	return n.o.FourQueue && m.typ == typeNetwork && n.groupOf(typeNetwork, "", name) >= 0
 }

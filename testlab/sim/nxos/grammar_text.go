@@ -13,6 +13,11 @@ func (g grammar) texts() {
 	global := []string{modeGlobal}
 	g.Set(global, "version <rest=text>", func(*exec) string { return "" }) // the switch prints its own version
 	g.line(global, rankHostname, 1, "hostname <name=name>")
+	g.Set(global, "switchname <name=name>", func(x *exec) string {
+		line := "hostname " + x.Vals["name"]
+		x.Put("hostname", cli.Value{Line: line, Plain: line, Rank: rankHostname})
+		return ""
+	})
 	g.block(global, "vdc <name=name> id <n=1-8>", "vdc", rankVDC, "vdc")
 	g.line([]string{"vdc"}, 10, 2, "limit-resource <what=name> minimum <n=0-100000> maximum <m=0-100000>")
 	g.line([]string{"vdc"}, 20, 0, "allocate interface <rest=text>", "cpu-share <n=1-10>", "boot-order <n=1-4>")
@@ -61,7 +66,7 @@ func (g grammar) texts() {
 	g.block(global, "control-plane", "text", rankControl+1, "cp")
 	g.block([]string{"text"}, "class <name=name>", "text", 50, "pmap-c")
 	g.line([]string{"text"}, 10, 0, "match <rest=text>", "set <rest=text>", "police <rest=text>", "service-policy input <name=name>", "scale-factor <rest=text>")
-	g.line([]string{"text"}, 20, 1, "role <rest=text>", "peer-keepalive <rest=text>", "delay <rest=text>", "peer-gateway", "layer3 <rest=text>", "auto-recovery", "fast-convergence")
+	g.line([]string{"text"}, 20, 1, "role <rest=text>", "peer-keepalive <rest=text>", "delay <rest=text>", "peer-gateway", "peer-switch", "layer3 <rest=text>", "auto-recovery", "fast-convergence")
 	g.line([]string{"text"}, 20, 2, "ip arp synchronize", "ipv6 nd synchronize")
 	g.block(global, "telemetry", "telemetry", 5900, "telemetry")
 	g.block([]string{"telemetry"}, "<kind=destination-group|sensor-group|subscription> <n=name>", "telemetry set", 10, "tm")
@@ -85,7 +90,7 @@ func bannerLine(x *exec) string {
 }
 
 // featureNames lists the features that "feature NAME" accepts.
-const featureNames = "bash-shell|bfd|bgp|container-tracker|dhcp|eigrp|evmed|fabric|glbp|grpc|hsrp|icam|imp|interface-vlan|isis|lacp|ldap|lldp|macsec|" +
+const featureNames = "bash-shell|bfd|bgp|container-tracker|dhcp|eigrp|evmed|fabric|fcoe|glbp|grpc|hsrp|icam|imp|interface-vlan|isis|lacp|ldap|lldp|macsec|" +
 	"nat|netconf|netflow|ngmvpn|ngoam|nv|nxapi|nxsdk|openconfig|ospf|ospfv3|pbr|pim|pim6|port-security|private-vlan|privilege|ptp|restconf|rip|scheduler|" +
 	"scp-server|sftp-server|sflow|signature-verification|sla|ssh|tacacs+|telemetry|telnet|tunnel|udld|vmtracker|vn-segment-vlan-based|vpc|vrrp|vrrpv3|vtp"
 
@@ -124,6 +129,8 @@ func (g grammar) features() {
 func (g grammar) routing() {
 	global := []string{modeGlobal}
 	g.block(global, "vlan <ids=word>", "vlan", 5000, "vlan")
+	g.block(global, "vlan configuration <ids=word>", "vlan-config", 5001, "vlan-config")
+	g.line([]string{"vlan-config"}, 10, 3, "service-policy type qos input <name=qname>")
 	g.line([]string{"vlan"}, 10, 1, "name <rest=text>", "state <s=active|suspend>", "vn-segment <n=1-16777215>")
 	g.block(global, "route-map <name=name> <act=permit|deny> <n=0-65535>", "route-map", 5100, "route-map")
 	g.line([]string{"route-map"}, 10, 0, "match <rest=text>", "set <rest=text>", "continue <rest=text>", "description <rest=text>")

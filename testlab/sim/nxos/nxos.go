@@ -70,10 +70,14 @@ func withDefaults(o Options) Options {
 			*p = v
 		}
 	}
+	if o.Running != nil {
+		o.UserClasses = o.UserClasses || userClasses(o.Model, o.Running)
+		o.FourQueue = o.FourQueue || !o.UserClasses && fourQueues(o.Model, o.Running)
+	}
 	def(&o.Model, "N9K-C9332D-GX2B")
 	def(&o.Version, "10.4(3)")
 	if o.Running != nil {
-		o.FourQueue = o.FourQueue || fourQueues(o.Model, o.Running)
+		// The text states the hostname.
 	} else if o.Config == "" {
 		def(&o.Hostname, defaultHostname)
 	}

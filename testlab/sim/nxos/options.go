@@ -28,6 +28,10 @@ type Options struct {
 	// (c-8q-nq1, c-out-8q-q1).
 	FourQueue bool
 
+	// UserClasses lets queuing policies have classes that the user defines, and class-default, and
+	// accepts "pause no-drop", as Nexus 3000 and 5000 do.
+	UserClasses bool
+
 	// OldOrder prints the running configuration in the order of 7.0(3)I2, with network-qos after
 	// the hostname, instead of the order of 6.0(2)U6.
 	OldOrder bool

@@ -60,6 +60,14 @@ var Checks = []checks.Check{
 		Sources: []string{"IEEE 802.3 clauses 73.6.5, 91 and 108"},
 		Link:    wireOfEnds,
 	},
+	{
+		ID: "PRT-07", Title: "members of a port channel lose its QoS as individual ports",
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
+		Why:     "a member that falls back to an individual port has only its own configuration, for example while a host boots",
+		Fix:     "give the members the same lines as the port channel",
+		Sources: []string{"aristanetworks/avd issue 3822"},
+		ByText:  true,
+	},
 }
 
 // hasNoQoS reports whether a port has neither PFC nor ECN marking although it should have both.
