@@ -26,6 +26,9 @@ type System struct {
 	// about its switch.
 	Clues    []Clue
 	Identify func(text []byte) Identity
+	// Defaults lists what the decoder of the system assumes where a configuration has no line; nil if
+	// it assumes nothing.
+	Defaults []render.Usual
 	// Whole says which text is a whole configuration, for people.
 	Whole string
 	// Shows matches a command at a prompt that shows a configuration, Configures one that

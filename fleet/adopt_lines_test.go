@@ -153,3 +153,31 @@ func TestEveryQoSLineIsInTheAccount(t *testing.T) {
 		})
 	}
 }
+
+// A default of the system that decides a value in the intent is named, with its ports, unless a line
+// states the same.
+func TestDefaultsThatDecideAreNamed(t *testing.T) {
+	const eos = "hostname x\ninterface Ethernet1\n   priority-flow-control on\n   priority-flow-control priority 3 no-drop\ninterface Ethernet2\n   qos trust cos\n   priority-flow-control on\n   priority-flow-control priority 3 no-drop\nend\n"
+	const nxos = "version 10.3(2)\nclass-map type qos match-any R\n  match dscp 26\npolicy-map type qos P\n  class R\n    set qos-group 3\npolicy-map type network-qos N\n  class type network-qos c-8q-nq3\n    mtu 9216\n    pause pfc-cos 3\nsystem qos\n  service-policy type network-qos N\n" +
+		"interface Ethernet1/1\n  priority-flow-control mode on\n  service-policy type qos input P\ninterface Ethernet1/2\n  mtu 1500\n  priority-flow-control mode on\n  service-policy type qos input P\n"
+	for _, c := range []struct{ system, text, kind, port, not string }{
+		{"eos", eos, "trust", "Ethernet1", "Ethernet2"}, {"nxos", nxos, "mtu", "Ethernet1/1", "Ethernet1/2"},
+	} {
+		got, err := adopted(t, c.system, []byte(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ports []string
+		for _, d := range got.Accounts[0].Assumed {
+			if d.Source == "" || d.Releases == "" {
+				t.Errorf("%s: no source of %q", c.system, d.What)
+			}
+			if d.Kind.Attr().String() == c.kind {
+				ports = append(ports, d.Ports...)
+			}
+		}
+		if !slices.Contains(ports, c.port) || slices.Contains(ports, c.not) {
+			t.Errorf("%s: %s is a default on %q", c.system, c.kind, ports)
+		}
+	}
+}

@@ -58,8 +58,29 @@ func WriteCoverage(w io.Writer, r *fleet.Imported) error {
 			fmt.Fprintf(&b, "  %s\n", term.CleanLine(l))
 		}
 	}
+	if list := defaultsOf(r.Accounts); len(list) > 0 {
+		fmt.Fprint(&b, "\ndecided by defaults of the system\n")
+		for _, l := range list {
+			fmt.Fprintf(&b, "  %s\n", term.CleanLine(l))
+		}
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// defaultsOf lists the defaults that decide values, with their ports, sources and releases.
+func defaultsOf(accounts []fleet.Account) (out []string) {
+	type shared struct{ what, ports string }
+	var by ordered.Groups[shared, string]
+	for _, a := range accounts {
+		for _, d := range a.Assumed {
+			by.Add(shared{fmt.Sprintf("%s (%s; releases: %s)", d.What, d.Source, d.Releases), fewNames(d.Ports, 80)}, a.Device)
+		}
+	}
+	for at, devices := range by.All() {
+		out = append(out, strings.TrimSpace(fewNames(devices, 80)+" "+at.ports)+": "+at.what)
+	}
+	return out
 }
 
 // kind identifies lines that differ only in their numbers. Lines that need no decision are

@@ -29,6 +29,7 @@ var System = drivers.System{
 		drivers.Line(2, `policy-map type (quality-of-service|copp|pbr|pdp) `), drivers.Line(1, `class-map type qos match-any `), drivers.Line(1, `   \S`),
 	},
 	Identify:  identify,
+	Defaults:  native.Defaults,
 	Whole:     "the answer to 'show running-config'",
 	Telemetry: subscriptions,
 	Open:      Open,

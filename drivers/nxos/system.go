@@ -33,6 +33,7 @@ var System = drivers.System{
 		drivers.Line(1, `  \S`),
 	},
 	Identify:  identify,
+	Defaults:  native.Defaults,
 	Whole:     "the answer to 'show running-config'",
 	NeedsSSH:  true,
 	Telemetry: subscriptions,

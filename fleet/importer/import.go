@@ -70,6 +70,8 @@ type Account struct {
 	// Recognised explains how the system was recognised from the file; "" if the operator stated it.
 	Recognised string        `json:"recognised,omitempty"`
 	Lines      []render.Line `json:"lines,omitempty"`
+	// Assumed lists the defaults of the system that decide values in the intent.
+	Assumed []render.Assumed `json:"assumed,omitempty"`
 }
 
 // Switch is a switch that was read, with the account of its configuration.
@@ -143,8 +145,16 @@ func Import(ctx context.Context, s *Sources, o Options) (*Imported, error) {
 			out.Differs = append(out.Differs, Difference{name, changes[name]})
 		}
 	}
-	for _, a := range out.Accounts {
+	running := map[string]*qos.Device{}
+	for i := range in.Switches {
+		running[in.Switches[i].Name] = in.Switches[i].Running
+	}
+	for i := range out.Accounts {
+		a := &out.Accounts[i]
 		render.Settle(a.Lines, res.Desired[a.Device], changes[a.Device])
+		if system, ok := systems.All.Find(a.System); ok && running[a.Device] != nil {
+			a.Assumed = render.Assume(a.Lines, running[a.Device], res.Desired[a.Device], system.Defaults)
+		}
 	}
 	return out, nil
 }

@@ -302,6 +302,9 @@ func (a *accountant) effect(s *section, h *held) forms.Claim {
 	switch {
 	case len(out.Attrs) == 0:
 		out = a.idle(s, h, concerned)
+		if out.Fate == render.Default {
+			out = statingDefault(out, h, concerned)
+		}
 	case h.Key == keyAllOff:
 		out.Check = "PFC-07"
 	case out.Attrs[0].Kind == qos.KindLinkPause && slices.ContainsFunc(out.Ports, func(p string) bool { return a.whole.Ports[p].PFC.V != 0 }):
@@ -309,6 +312,18 @@ func (a *accountant) effect(s *section, h *held) forms.Claim {
 	}
 	ordered.Sort(out.Ports, natural.Compare)
 	return out
+}
+
+// statingDefault returns a claim with the ports and attributes for which the line states the
+// default.
+func statingDefault(c forms.Claim, h *held, concerned []*group) forms.Claim {
+	for _, g := range concerned {
+		c.Ports = append(c.Ports, g.ports...)
+	}
+	for _, k := range h.Kinds {
+		c.Attrs = append(c.Attrs, k.Attr())
+	}
+	return c
 }
 
 // changesOfSwitch returns the attributes of the switch that change if it has other globals.

@@ -275,13 +275,15 @@ func (a *accountant) claimInterface(l *Line, h head) {
 // usualOf returns the claim of an interface line that states the default. It sets that default where
 // it overrides a port-profile or a port-channel.
 func (a *accountant) usualOf(l *Line, f forms.Found) forms.Claim {
+	c := forms.Default("it is so without the line")
 	switch {
 	case slices.ContainsFunc(a.by[l], a.overridesInherited(f.Key)):
 		return forms.Sets(a.by[l], f.Attrs...)
 	case f.Key == keyPFC:
-		return forms.Default("it is so without the line; whether PFC is on then depends on the DCBX peer")
+		c = forms.Default("it is so without the line; whether PFC is on then depends on the DCBX peer")
 	}
-	return forms.Default("it is so without the line")
+	c.Ports, c.Attrs = a.by[l], f.Attrs
+	return c
 }
 
 // portLine returns the claim of an interface line that does not state the default.
