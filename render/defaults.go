@@ -31,36 +31,48 @@ func Assume(account []Line, running, want *qos.Device, table []Usual) []Assumed 
 	if want == nil || len(table) == 0 {
 		return nil
 	}
-	by, whole := make([][]string, len(table)), make([]bool, len(table))
-	set := settings(account)
-	decided := func(name string, from, to *qos.Device) {
-		for _, c := range qos.Diff(from, to) {
-			if c.Port != name || !want.Holds(name, c.Field) || set.has(name, c.Field) {
-				continue
-			}
-			i := slices.IndexFunc(table, func(d Usual) bool { return d.Kind == c.Field.Kind && (d.Value == "" || d.Value == c.New) })
-			switch {
-			case i < 0:
-			case name == "":
-				whole[i] = true
-			case len(by[i]) == 0 || by[i][len(by[i])-1] != name:
-				by[i] = append(by[i], name)
-			}
-		}
-	}
-	decided("", &qos.Device{}, &qos.Device{GlobalMaps: running.GlobalMaps})
+	d := decider{want: want, table: table, set: settings(account), by: make([][]string, len(table)), whole: make([]bool, len(table))}
+	d.compare("", &qos.Device{}, &qos.Device{GlobalMaps: running.GlobalMaps})
 	for _, name := range natural.Keys(want.Ports) {
 		if p := running.Ports[name]; p != nil {
-			decided(name, &qos.Device{Ports: map[string]*qos.Port{name: {}}}, &qos.Device{Ports: map[string]*qos.Port{name: p}})
+			d.compare(name, &qos.Device{Ports: map[string]*qos.Port{name: {}}}, &qos.Device{Ports: map[string]*qos.Port{name: p}})
 		}
 	}
 	var out []Assumed
-	for i, ports := range by {
-		if len(ports) > 0 || whole[i] {
+	for i, ports := range d.by {
+		if len(ports) > 0 || d.whole[i] {
 			out = append(out, Assumed{table[i], ports})
 		}
 	}
 	return out
+}
+
+// decider finds the defaults that decide values: by lists the ports of each, whole those that
+// decide for the switch.
+type decider struct {
+	want  *qos.Device
+	table []Usual
+	set   setting
+	by    [][]string
+	whole []bool
+}
+
+// compare takes the values of a port, or with "" of the switch, that the intent states and no line
+// sets. They are the differences between two devices.
+func (d *decider) compare(name string, from, to *qos.Device) {
+	for _, c := range qos.Diff(from, to) {
+		if c.Port != name || !d.want.Holds(name, c.Field) || d.set.has(name, c.Field) {
+			continue
+		}
+		i := slices.IndexFunc(d.table, func(u Usual) bool { return u.Kind == c.Field.Kind && (u.Value == "" || u.Value == c.New) })
+		switch {
+		case i < 0:
+		case name == "":
+			d.whole[i] = true
+		case len(d.by[i]) == 0 || d.by[i][len(d.by[i])-1] != name:
+			d.by[i] = append(d.by[i], name)
+		}
+	}
 }
 
 // setting holds the attributes that lines of an account set, on all ports and by port.

@@ -145,18 +145,23 @@ func Import(ctx context.Context, s *Sources, o Options) (*Imported, error) {
 			out.Differs = append(out.Differs, Difference{name, changes[name]})
 		}
 	}
+	out.settle(in.Switches, changes)
+	return out, nil
+}
+
+// settle completes the accounts by what the intent says.
+func (r *Imported) settle(switches []derive.Switch, changes map[string][]qos.Change) {
 	running := map[string]*qos.Device{}
-	for i := range in.Switches {
-		running[in.Switches[i].Name] = in.Switches[i].Running
+	for i := range switches {
+		running[switches[i].Name] = switches[i].Running
 	}
-	for i := range out.Accounts {
-		a := &out.Accounts[i]
-		render.Settle(a.Lines, res.Desired[a.Device], changes[a.Device])
+	for i := range r.Accounts {
+		a := &r.Accounts[i]
+		render.Settle(a.Lines, r.Desired[a.Device], changes[a.Device])
 		if system, ok := systems.All.Find(a.System); ok && running[a.Device] != nil {
-			a.Assumed = render.Assume(a.Lines, running[a.Device], res.Desired[a.Device], system.Defaults)
+			a.Assumed = render.Assume(a.Lines, running[a.Device], r.Desired[a.Device], system.Defaults)
 		}
 	}
-	return out, nil
 }
 
 // read reads the switches in parallel and passes each to take, in order.

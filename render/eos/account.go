@@ -301,10 +301,7 @@ func (a *accountant) effect(s *section, h *held) forms.Claim {
 	}
 	switch {
 	case len(out.Attrs) == 0:
-		out = a.idle(s, h, concerned)
-		if out.Fate == render.Default {
-			out = statingDefault(out, h, concerned)
-		}
+		out = statingDefault(a.idle(s, h, concerned), h, concerned)
 	case h.Key == keyAllOff:
 		out.Check = "PFC-07"
 	case out.Attrs[0].Kind == qos.KindLinkPause && slices.ContainsFunc(out.Ports, func(p string) bool { return a.whole.Ports[p].PFC.V != 0 }):
@@ -314,9 +311,12 @@ func (a *accountant) effect(s *section, h *held) forms.Claim {
 	return out
 }
 
-// statingDefault returns a claim with the ports and attributes for which the line states the
-// default.
+// statingDefault adds to the claim of a line that states the default the ports and attributes for
+// which it does.
 func statingDefault(c forms.Claim, h *held, concerned []*group) forms.Claim {
+	if c.Fate != render.Default {
+		return c
+	}
 	for _, g := range concerned {
 		c.Ports = append(c.Ports, g.ports...)
 	}

@@ -228,11 +228,9 @@ func listed(section, line *Line) bool {
 	}
 	switch h, ok := headOf(block.Text); {
 	case !ok:
-		// The lines below a line about QoS that opens no block have no meaning.
-		return concerned(line.Text) || section == nil && strangeAtTop(line) || section != nil && concerned(section.Text)
+		return listedOutside(section, line)
 	case h.at == inInterface:
-		port := isPort(h.name) || strings.HasPrefix(h.name, "port-channel")
-		return section != nil && (concerned(line.Text) || port && strange(line))
+		return section != nil && listedOn(h.name, line)
 	case h.at == inSystem:
 		return section != nil
 	case h.at == inProfile:
@@ -240,6 +238,21 @@ func listed(section, line *Line) bool {
 	default:
 		return slices.Contains(types, h.typ) || !notQoS(h)
 	}
+}
+
+// listedOutside reports whether an account lists a line outside blocks, or below a line that opens
+// no block: all lines below one about QoS, as they have no meaning there.
+func listedOutside(section, line *Line) bool {
+	if section == nil {
+		return concerned(line.Text) || strangeAtTop(line)
+	}
+	return concerned(line.Text) || concerned(section.Text)
+}
+
+// listedOn reports whether an account lists a line of an interface.
+func listedOn(name string, line *Line) bool {
+	port := isPort(name) || strings.HasPrefix(name, "port-channel")
+	return concerned(line.Text) || port && strange(line)
 }
 
 // concerns holds the first words of lines that an account must list, in any block.

@@ -45,6 +45,11 @@ func (g grammar) systemQoS() {
 	}
 }
 
+// classElsewhere reports whether a queuing class does not exist in a direction.
+func (n *NXOS) classElsewhere(dir, name string) bool {
+	return n.groupOf(typeQueuing, dir, name) < 0 && !n.o.UserClasses
+}
+
 func (x *exec) attach(a attachment) string {
 	name := x.Vals["name"]
 	_, system := x.n.systemPolicy(a.typ, name)
@@ -59,7 +64,7 @@ func (x *exec) attach(a attachment) string {
 	}
 	if a.typ == typeQueuing && p != nil {
 		for _, s := range p.Subs {
-			if x.n.groupOf(typeQueuing, a.dir, s.Name()) < 0 && !x.n.o.UserClasses {
+			if x.n.classElsewhere(a.dir, s.Name()) {
 				if out := x.deny("policy-map %s has class %s, which is none of %s", name, s.Name(), a.dir); out != "" {
 					return out
 				}

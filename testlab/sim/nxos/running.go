@@ -61,14 +61,7 @@ func (c *configurer) pass(lines []string) (refused []string) {
 		case typed && mode == "config":
 			c.stack = nil
 		}
-		open = open[:min(len(open), len(c.stack))]
-		for len(open) > 0 {
-			top := &open[len(open)-1]
-			if top.indented = top.indented || depth > top.indent; depth > top.indent || !top.indented {
-				break
-			}
-			open = open[:len(open)-1]
-		}
+		open = leave(open[:min(len(open), len(c.stack))], depth)
 		c.stack = c.stack[:len(open)]
 		skip = -1
 		if systemClass.MatchString(text) && !c.n.o.FourQueue {
@@ -86,6 +79,18 @@ func (c *configurer) pass(lines []string) (refused []string) {
 	}
 	c.stack, c.heredoc = nil, nil
 	return refused
+}
+
+// leave returns the sub-modes that stay open for a line with an indentation.
+func leave(open []opened, depth int) []opened {
+	for len(open) > 0 {
+		top := &open[len(open)-1]
+		if top.indented = top.indented || depth > top.indent; depth > top.indent || !top.indented {
+			break
+		}
+		open = open[:len(open)-1]
+	}
+	return open
 }
 
 // Models with the 4-queue class model: the Nexus 3000, and the Nexus 9000 before Cloud Scale.
