@@ -151,7 +151,7 @@ func measuredBy(m *intent.Measurement) string {
 func (m Memory) shown(f *headroom.Facts, p *intent.Port, g int) {
 	name, pool, known := m.PoolOf(p.Name, g)
 	if known && pool.Size > 0 {
-		f.Sizes = &headroom.Sizes{Size: pool.Size, XOFF: pool.XOFF, Whole: m.whole(), Reserved: m.reserved(), Contains: m.Model == nil || m.Model.ContainsHeadroom(pool.Size, pool.XOFF)}
+		f.Sizes = new(headroom.SizesOf(m.Model, pool.Size, pool.XOFF, m.whole(), m.reserved()))
 		f.SizesHow = fmt.Sprintf("%s size %d of the switch", name, pool.Size)
 	} else if !known {
 		m.shownShare(f)

@@ -27,6 +27,9 @@ type ASIC struct {
 	// ReservedQueues is how many lossy queues of a port the SAI takes from the ingress pool, each
 	// with the size of its profile. Derived from measured thresholds.
 	ReservedQueues int `json:"reserved_queues,omitempty"`
+	// PoolContains is set if the size of a pool contains its xoff on all switches with the chip, which
+	// their templates do not show.
+	PoolContains bool `json:"pool_contains,omitempty"`
 	// PortAlpha is set if the chip limits what all groups of a port take from a pool together.
 	PortAlpha bool `json:"port_alpha,omitempty"`
 	// QueueDepth limits a queue that waits for its output, in bytes; 0 if there is no such limit. A

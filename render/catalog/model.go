@@ -82,11 +82,18 @@ func (m *Model) Whole() (n int64) {
 // Templates differ in that. If size and xoff together exceed the memory that the template itself
 // assumes, they are contained; otherwise its author has subtracted them. All measured thresholds of
 // six Broadcom chips agree with this rule (sonic-mgmt tests/qos/files/qos_params.*.yaml). A pool
-// that is no larger than one without them is without them, too.
+// that is no larger than one without them is without them, too. On NVIDIA's switches SONiC subtracts
+// everything when it computes the sizes (sonic-swss cfgmgr/buffer_pool_mellanox.lua).
 func (m *Model) ContainsHeadroom(size, xoff int64) bool {
 	p, ok := m.Pool(IngressPool)
 	whole := m.Whole()
-	return !ok || p.Size+p.XOFF > whole || size > p.Size && size+xoff > whole
+	switch {
+	case m.asic.Vendor == NVIDIA:
+		return false
+	case !ok || m.asic.PoolContains:
+		return true
+	}
+	return p.Size+p.XOFF > whole || size > p.Size && size+xoff > whole
 }
 
 // Suggest returns the model of an operating system whose name is most similar to name, as a hint in

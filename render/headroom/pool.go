@@ -276,9 +276,21 @@ func Published(m *catalog.Model, cable units.Length) (s Sizes, how string, ok bo
 		how += " (under the dynamic buffer model the device computes it)"
 	}
 	profile, _ := m.Profile(m.Bindings.LossyQueue)
-	s = Sizes{Size: p.Size, XOFF: p.XOFF, Whole: m.Whole(), Reserved: reserve(m, cable, profile.Size)}
-	s.Contains = m.ContainsHeadroom(s.Size, s.XOFF)
-	return s, how, true
+	return SizesOf(m, p.Size, p.XOFF, m.Whole(), reserve(m, cable, profile.Size)), how, true
+}
+
+// SizesOf returns the sizes of a lossless ingress pool on a switch of a model: what it has, and what
+// is known of the memory as a whole and of reservations there. m may be nil.
+func SizesOf(m *catalog.Model, size, xoff, whole, reserved int64) Sizes {
+	s := Sizes{Size: size, XOFF: xoff, Whole: whole, Reserved: reserved, Contains: m == nil || m.ContainsHeadroom(size, xoff)}
+	switch {
+	case m == nil:
+	case m.ASIC().Vendor == catalog.NVIDIA:
+		return Sizes{Size: size, Whole: size}
+	case m.ASIC().Thresholds == catalog.Assumed:
+		s.Reserved = 0 // nothing shows that such a chip takes reservations from the pool
+	}
+	return s
 }
 
 // reserve returns what the ports of a model's layout hold in reserve, in bytes, as SONiC's template

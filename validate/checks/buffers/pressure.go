@@ -168,7 +168,11 @@ func markingFaults(r *checks.Switch, p *intent.Port, k *intent.Class, e qos.ECN,
 	// explain shows the cases.
 	one, declared := s.Limit(headroom.CaseOneToMany)
 	declared = declared && p.Settings.Buffers.FanOut.V > 0
-	at := fmt.Sprintf("one port that sends into %d queues pauses when each holds %s (T = %s for %s)", one.FanOut, units.Bytes(one.Queue), units.Bytes(one.Threshold), activeGroups(s, one))
+	each := "each holds"
+	if one.FanOut == 1 {
+		each = "it holds"
+	}
+	at := fmt.Sprintf("one port that sends into %s pauses when %s %s (T = %s for %s)", words.Plural(one.FanOut, "queue", "queues"), each, units.Bytes(one.Queue), units.Bytes(one.Threshold), activeGroups(s, one))
 	order := one.Judge(e.Min, e.Max)
 	switch {
 	case declared && order == headroom.PausesFirst:

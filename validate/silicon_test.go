@@ -1,0 +1,104 @@
+package validate
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/render"
+)
+
+// siliconCase is a switch with hosts, and what must be true of it.
+type siliconCase struct {
+	model        string
+	ports        string // "Ethernet[0-60:4]"
+	hosts        int
+	speed, cable string
+	ecn, buffers string
+	found        string // "error ECN-03" at leaf1, a part of its text after ": "; "" for none
+	most         int64  // the largest max of ecn: auto, in bytes; 0 if the curve is stated
+	notFound     string // an ID that must not be found
+}
+
+// Thresholds and pools of switches, computed by hand from the sizes of their templates: the number
+// of slices S, the shared part B of one slice, and alpha.
+func TestSiliconCases(t *testing.T) {
+	const auto = "auto"
+	for name, c := range map[string]siliconCase{
+		// Tomahawk3: S 2, B 19231102, alpha 1/4: one group pauses at 3.85 MB.
+		"th3 marks after the pause": {model: "DellEMC-Z9332f-O32", ports: "Ethernet[0-120:8]", hosts: 16, speed: "400G", cable: "300m", ecn: "{min: 4MB, max: 7MB, probability: 100%}", buffers: "fanIn: 1, fanOut: 1",
+			found: "error ECN-03: class rdma marks from 4MB; one port that sends into 1 queue pauses when it holds 3846220B"},
+		"th3 marks before the pause": {model: "DellEMC-Z9332f-O32", ports: "Ethernet[0-120:8]", hosts: 16, speed: "400G", cable: "300m", ecn: "{min: 1MB, max: 3MB, probability: 100%}", buffers: "fanIn: 1, fanOut: 1", notFound: "ECN-03"},
+		"th3 two queues":             {model: "DellEMC-Z9332f-O32", ports: "Ethernet[0-120:8]", hosts: 16, speed: "400G", cable: "40m", ecn: auto, buffers: "fanOut: 2", most: 19231102 / 2 / 6},
+		"th3 by slices":              {model: "DellEMC-Z9332f-O32", ports: "Ethernet[0-120:8]", hosts: 16, speed: "400G", cable: "40m", ecn: "{min: 1700KB, max: 1800KB, probability: 100%}", buffers: "fanOut: 2", found: "warning ECN-03: class rdma marks from 1700KB"},
+		"th3 headroom":               {model: "DellEMC-Z9332f-O32", ports: "Ethernet[0-248:8]", hosts: 32, speed: "400G", cable: "300m", ecn: auto, notFound: "BUF-14"}, // 16 x 373888 B in 13600176 B
+
+		// Tomahawk: S 4, B 2718768, alpha 1.
+		"th one to four":  {model: "Arista-7060CX-32S-C32", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "5m", ecn: auto, buffers: "fanIn: 8, fanOut: 4", most: 135_938},
+		"th one to eight": {model: "Arista-7060CX-32S-C32", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "5m", ecn: "{min: 60KB, max: 400KB, probability: 10%}", buffers: "fanIn: 8, fanOut: 8", found: "warning ECN-03: class rdma marks from 60KB"},
+		"th headroom":     {model: "Arista-7060CX-32S-C32", ports: "Ethernet[0-52:4]", hosts: 14, speed: "100G", cable: "300m", ecn: auto, found: "warning BUF-14: of 14 lossless groups with 3762304 B of headroom, one of the chip's 4 slices has at least 1074944 B"},
+		"th fewer ports":  {model: "Arista-7060CX-32S-C32", ports: "Ethernet[0-44:4]", hosts: 12, speed: "100G", cable: "300m", ecn: auto, notFound: "BUF-14"}, // 3 x 1292 of 5041 cells
+		"th short cables": {model: "Arista-7060CX-32S-C32", ports: "Ethernet[0-76:4]", hosts: 20, speed: "100G", cable: "5m", ecn: auto, notFound: "BUF-14"},   // 5 x 796 of 5041 cells
+
+		// Tomahawk2: S 4, B 8395504, alpha 1.
+		"th2 one to four": {model: "Arista-7260CX3-C64", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "5m", ecn: auto, buffers: "fanOut: 4", most: 8395504 / 4 / 5},
+		"th2 too late":    {model: "Arista-7260CX3-C64", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "5m", ecn: "{min: 4300KB, max: 5MB, probability: 10%}", buffers: "fanIn: 1, fanOut: 1", found: "error ECN-03: class rdma marks from 4300KB"},
+		"th2 in time":     {model: "Arista-7260CX3-C64", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "5m", ecn: "{min: 100KB, max: 900KB, probability: 10%}", buffers: "fanIn: 2, fanOut: 2", notFound: "ECN-03"},
+		"th2 headroom":    {model: "Arista-7260CX3-C64", ports: "Ethernet[0-252:4]", hosts: 64, speed: "100G", cable: "300m", ecn: auto, notFound: "BUF-14"}, // 16 x 101088 of 2241408 B
+		"th2 declared":    {model: "Arista-7260CX3-C64", ports: "Ethernet[0-252:4]", hosts: 64, speed: "100G", cable: "300m", ecn: auto, buffers: "overSubscription: 1", notFound: "BUF-05"},
+
+		// Trident3: S 1, B 32712448 - 1622016 - 32 x (2 x 4608 + 5 x 1792) = 30508800, alpha 1.
+		"td3 one to eight": {model: "Arista-7050CX3-32S-C32", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "5m", ecn: auto, buffers: "fanOut: 8", most: 30508800 / 8 / 9},
+		"td3 too late":     {model: "Arista-7050CX3-32S-C32", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "5m", ecn: "{min: 5300KB, max: 6MB, probability: 10%}", buffers: "fanIn: 2, fanOut: 2", found: "error ECN-03: class rdma marks from 5300KB"},
+		"td3 in time":      {model: "Arista-7050CX3-32S-C32", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "5m", ecn: "{min: 200KB, max: 1500KB, probability: 10%}", buffers: "fanIn: 4, fanOut: 4", notFound: "ECN-03"},
+		"td3 one memory":   {model: "Arista-7050CX3-32S-C32", ports: "Ethernet[0-124:4]", hosts: 32, speed: "100G", cable: "300m", ecn: auto, notFound: "BUF-14"},
+		"td3 declared":     {model: "Arista-7050CX3-32S-C32", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "300m", ecn: auto, buffers: "overSubscription: 1.5", found: "warning BUF-05: the headroom of 16 lossless groups is 2560000 B, 1.58 times the pool of 1622016 B"},
+
+		// Tomahawk5: S 2, B 166115492 - 29423360 - 128 x (2 x 18796 + 10 x 1778) over 2 = 64802218.
+		"th5 one to eight": {model: "Arista-7060X6-64PE-O128S2", ports: "Ethernet[0-60:4]", hosts: 16, speed: "400G", cable: "5m", ecn: auto, buffers: "fanOut: 8", most: 64802218 / 8 / 9},
+		"th5 too late":     {model: "Arista-7060X6-64PE-O128S2", ports: "Ethernet[0-60:4]", hosts: 16, speed: "400G", cable: "5m", ecn: "{min: 33MB, max: 34MB, probability: 10%}", buffers: "fanIn: 1, fanOut: 1", found: "error ECN-03: class rdma marks from 33MB"},
+		"th5 in time":      {model: "Arista-7060X6-64PE-O128S2", ports: "Ethernet[0-60:4]", hosts: 16, speed: "400G", cable: "5m", ecn: "{min: 1MB, max: 5MB, probability: 10%}", buffers: "fanIn: 2, fanOut: 2", notFound: "ECN-03"},
+		"th5 headroom":     {model: "Arista-7060X6-64PE-O128S2", ports: "Ethernet[0-76:4]", hosts: 20, speed: "400G", cable: "40m", ecn: auto, notFound: "BUF-14"},
+		"th5 declared":     {model: "Arista-7060X6-64PE-O128S2", ports: "Ethernet[0-252:4]", hosts: 64, speed: "400G", cable: "40m", ecn: auto, buffers: "overSubscription: 2", notFound: "BUF-05"},
+	} {
+		t.Run(name, func(t *testing.T) { c.check(t) })
+	}
+}
+
+func (c siliconCase) check(t *testing.T) {
+	text := fmt.Sprintf(`apiVersion: roce-fabric/v1
+kind: Fabric
+name: f
+classes:
+  rdma: {priority: 3, dscp: [26], lossless: true, bandwidth: 60%%, ecn: %s}
+  cnp: {priority: 6, dscp: [48], strict: true}
+  default: {priority: 0, dscp: rest, bandwidth: 40%%}
+buffers: {%s}
+switches: {leaf1: {os: sonic, address: "192.0.2.1:8080", model: %s}}
+hosts: {"gpu[1-%d]": {nics: {eth0: {}}}}
+links: [{a: "leaf1/%s", b: "gpu[1-%d]/eth0", cable: %s, speed: %s}]
+`, c.ecn, c.buffers, c.model, c.hosts, c.ports, c.hosts, c.cable, c.speed)
+	var all []string
+	found := c.found == ""
+	for _, f := range static(t, text) {
+		line := fmt.Sprintf("%s %s: %s", f.Severity, f.ID, f.What)
+		all = append(all, line)
+		found = found || strings.HasPrefix(line, c.found)
+		if f.ID == c.notFound {
+			t.Errorf("found: %s", line)
+		}
+	}
+	if !found {
+		t.Errorf("%q is not among\n%s", c.found, strings.Join(all, "\n"))
+	}
+	if c.most == 0 {
+		return
+	}
+	d := compile(t, text)
+	sw := d.Fabric().Switch("leaf1")
+	p := sw.Ports[0]
+	m := render.ECN(p, p.Settings.Class("rdma"), d.Device(sw).Model)
+	if max := m.Curve.Max; max > c.most || max < c.most-1024 {
+		t.Errorf("ecn: auto has a max of %d B, want a whole number of KiB up to %d B: %s", max, c.most, m.Why)
+	}
+}
