@@ -444,8 +444,11 @@ var qosWords = map[string]bool{
 // AboutQoS reports whether a line contains a word about QoS. It is for lines that no form
 // describes, in blocks that also have other lines.
 func AboutQoS(line string) bool {
-	if strings.HasPrefix(line, "trust ") {
-		return true // elsewhere the word is about ARP or DHCP
+	switch first, rest, _ := strings.Cut(strings.TrimLeft(line, "0123456789 "), " "); {
+	case first == "trust":
+		return rest != "" // elsewhere the word is about ARP or DHCP
+	case first == "permit", first == "deny", first == "remark":
+		return false // an entry of an access list
 	}
 	for word := range strings.FieldsSeq(line) {
 		if qosWords[word] {
