@@ -238,6 +238,7 @@ var (
 	watchdogLine = lazyre.New(`(?i)watch-?dog|pfc_?wd`)
 	halfOf       = lazyre.New(`does nothing|guards none|is off|no row`)
 	policyHeader = lazyre.New(`^(?:policy-map(?: type (qos|quality-of-service|queuing|network-qos))?|(qos profile)) ([^\s]+)$`)
+	bufferHeader = lazyre.New(`^platform \w+ mmu queue profile (\S+)$`)
 	pauses       = lazyre.New(`^pause\b`)
 	forRoCE      = lazyre.New(`^(pause\b|random-detect|priority-flow-control)`)
 	marking      = lazyre.New(`^qos map traffic-class (\d) to dscp (\d{1,2})$`)
@@ -250,6 +251,10 @@ func (r *soloRun) lines() {
 		return
 	}
 	for _, header := range r.text.order {
+		if m := bufferHeader.FindStringSubmatch(header); m != nil && !slices.Contains(r.text.order, header+" apply") {
+			r.foundAt("CFG-01", checks.Warning, "", r.text.lineOfBlock(header), "profile %s of the packet memory is applied nowhere, so none of its lines is in force", term.CleanLine(m[1]))
+			continue
+		}
 		m := policyHeader.FindStringSubmatch(header)
 		if m == nil || r.text.used[m[3]] > 0 {
 			continue
