@@ -316,6 +316,13 @@ func (t *Table) Lookup(at Mode, l *lines.Line) (Found, bool) {
 	return t.Find(at, l.Text)
 }
 
+// Misfits reports whether the parser found that a line has the key of a form but not its arguments.
+// A switch refuses such a line, and the one before it stays in force.
+func Misfits(l *lines.Line) bool {
+	m, ok := l.Match.(*match)
+	return ok && m.line == l.Text && m.ok && !m.found.Fits()
+}
+
 // keep finds the form of a line in the mode of its block, unless the line has it already.
 func (t *Table) keep(at Mode, l *lines.Line) {
 	if m, ok := l.Match.(*match); ok && !m.isOf(t, at, l) {

@@ -77,3 +77,18 @@ func TestFormsTakeTheirArguments(t *testing.T) {
 		t.Errorf("in force: %q", held)
 	}
 }
+
+// A line whose arguments the switch refuses leaves the line before it in force, and is not
+// understood.
+func TestRefusedArgumentsLeaveTheLineBefore(t *testing.T) {
+	const text = "policy-map type network-qos N\n  class type network-qos c-8q-nq3\n    mtu 9216\n    pause pfc-cos 3\nclass-map type qos match-any R\n  match dscp 26\npolicy-map type qos P\n  class R\n    set qos-group 3\n" +
+		"system qos\n  service-policy type network-qos N\ninterface Ethernet1/1\n  mtu 9216\n  mtu jumbo\n  priority-flow-control mode on\n  priority-flow-control mode maybe\n  service-policy type qos input P\n"
+	c := parse(t, text)
+	d, unknown := Decode(c, EightQueue)
+	if p := d.Ports["Ethernet1/1"]; p.MTU.V != 9216 || p.PFC.V != qos.Priorities(3) {
+		t.Errorf("MTU %d, PFC %s", p.MTU.V, p.PFC.V)
+	}
+	if len(unknown) != 2 || unknown[0].Text != "mtu jumbo" || unknown[1].Text != "priority-flow-control mode maybe" {
+		t.Errorf("not understood: %+v", unknown)
+	}
+}

@@ -382,13 +382,16 @@ func isDefault(at place, text string) bool {
 // cutWords removes leading words from a line.
 func cutWords(text, words string) (rest string, ok bool) { return forms.CutWords(text, words) }
 
-// last returns the text after the key in the last line of a block that has the key. ok is false
-// if there is no such line or it is negated.
+// last returns the text after the key in the last line of a block that has the key and arguments
+// that the switch takes. ok is false if there is no such line or it is negated.
 func last(l *Line, key string) (rest string, at *Line, ok bool) {
 	if l == nil {
 		return "", nil, false
 	}
 	for _, s := range slices.Backward(l.Sub) {
+		if forms.Misfits(s) {
+			continue
+		}
 		if rest, ok := cutWords(s.Text, key); ok {
 			return rest, s, true
 		}
