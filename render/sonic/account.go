@@ -84,6 +84,7 @@ type use struct {
 	ports   []string
 	global  bool            // used by the global row, which classifies traffic that enters outside of a port
 	indexes qos.PrioritySet // queues or priority groups
+	above   bool            // used by queues above 7
 	// reached holds the traffic classes that at least one of the ports uses, paused the priorities
 	// that at least one of them pauses.
 	reached, paused qos.PrioritySet
@@ -96,6 +97,14 @@ func (a *accountant) use(table, name string) *use {
 		a.uses[table+"|"+name] = u
 	}
 	return u
+}
+
+// unfollowed returns the line of an object that no queue from 0 to 7 follows.
+func (u *use) unfollowed() render.Line {
+	if u.above {
+		return leftLine("it is of queues above 7, which this tool does not manage")
+	}
+	return inert("other rows take precedence over each one that names it")
 }
 
 // addPort adds a port to the users of an object.
@@ -242,7 +251,8 @@ func (a *accountant) indexed(table string, fields []string) {
 // addUsers records the ports of a row as users of the object that a field names, with the queues or
 // groups that follow the row. Queues above 7, and those that a later row sets, do not count.
 func (a *accountant) addUsers(table, field, name string, w writtenRow) {
-	if _, _, ok := Indexes(w.index); !ok {
+	_, to, ok := Indexes(w.index)
+	if !ok {
 		return
 	}
 	for _, port := range w.ports {
@@ -250,6 +260,7 @@ func (a *accountant) addUsers(table, field, name string, w writtenRow) {
 			continue
 		}
 		u := a.use(references[table+" "+field], name)
+		u.above = u.above || to >= qos.NumPriorities
 		if own := a.indexesOf(table, port, w.key, field); own != 0 {
 			u.addPort(port)
 			u.indexes |= own
@@ -349,6 +360,9 @@ func standard(why string) render.Line { return render.Line{Fate: render.Default,
 
 func unknownLine(why string) render.Line { return render.Line{Fate: render.Unknown, Why: why} }
 
+// leftLine returns the line for a field that stays as it is, with the reason.
+func leftLine(why string) render.Line { return render.Line{Fate: render.Left, Why: why} }
+
 // notCovered returns the line for a field that intents do not cover.
 func notCovered() render.Line { return render.Line{Fate: render.Represented} }
 
@@ -374,6 +388,9 @@ var accounts = func() map[string]func(a *accountant, key, field, value string) r
 		TCable: (*accountant).cable, TWatchdog: (*accountant).watchdog,
 		TDefaultBuffer: headroomInput("default_dynamic_th", "over_subscribe_ratio"), TPattern: headroomInput("mtu", "small_packet_percentage"),
 		TMetadata: nil, TMember: nil, TSwitch: nil, TTunnel: tunnelField, TVXLAN: tunnelField,
+		"SWITCH_TRIMMING": func(*accountant, string, string, string) render.Line {
+			return leftLine("packet trimming; it stays as it is")
+		},
 	}
 	for t, m := range mapTables {
 		out[m.table] = func(a *accountant, name, from, to string) render.Line {
@@ -617,7 +634,7 @@ func (a *accountant) scheduler(name, field, v string) render.Line {
 	case u == nil:
 		return inert("no queue names the scheduler")
 	case len(u.ports) == 0:
-		return unknownLine("it is of queues above 7, which this tool does not manage")
+		return u.unfollowed()
 	case field == "weight" && row["type"] == "STRICT":
 		return failing(inert("a strict queue has no weight"), "CFG-02", true)
 	case field == "weight" && a.isOnlyWeighted(u):
@@ -660,7 +677,7 @@ func (a *accountant) wred(name, field, v string) render.Line {
 	case u == nil:
 		return inert("no queue names the profile")
 	case len(u.ports) == 0:
-		return unknownLine("it is of queues above 7, which this tool does not manage")
+		return u.unfollowed()
 	case !slices.Contains(wredFields, own):
 		return unknownLine(noField)
 	case colour != "":
@@ -718,7 +735,7 @@ func (a *accountant) indexedRow(table, key, field, object string, kinds ...qos.K
 	case own == 0 && later != "":
 		return inert("%s also sets it and takes precedence", later)
 	case own == 0:
-		return unknownLine("this tool manages queues and groups 0 to 7")
+		return leftLine("this tool manages queues and groups 0 to 7")
 	case object == "":
 		return inert("it names no object")
 	case object != "NULL" && a.cfg.Row(references[table+" "+field], object) == nil && !a.willDerive(table, object):
