@@ -461,6 +461,9 @@ func AboutQoS(line string) bool {
 		if qosWords[word] {
 			return true
 		}
+		if strings.IndexByte(word, '-') < 0 && strings.IndexByte(word, '_') < 0 {
+			continue
+		}
 		for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return r == '-' || r == '_' }) {
 			if qosWords[part] && part != "queue" && part != "buffer" {
 				return true

@@ -379,7 +379,7 @@ func listedOnPort(l *Line) bool { return concerned(l.Text) || strange(l) }
 
 // strange reports whether a line of an interface is about QoS and not known.
 func strange(l *Line) bool {
-	return !isComment(l.Text) && forms.AboutQoS(l.Text) && !knows(inInterface, l)
+	return !isComment(l.Text) && !knows(inInterface, l) && forms.AboutQoS(l.Text)
 }
 
 // strangeAtTop reports whether a line outside blocks is about QoS and not known there: by its

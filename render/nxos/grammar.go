@@ -389,10 +389,7 @@ func last(l *Line, key string) (rest string, at *Line, ok bool) {
 		return "", nil, false
 	}
 	for _, s := range slices.Backward(l.Sub) {
-		if forms.Misfits(s) {
-			continue
-		}
-		if rest, ok := cutWords(s.Text, key); ok {
+		if rest, ok := cutWords(s.Text, key); ok && !forms.Misfits(s) {
 			return rest, s, true
 		}
 		if t, ok := strings.CutPrefix(s.Text, "no "); ok {
