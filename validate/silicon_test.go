@@ -102,3 +102,30 @@ links: [{a: "leaf1/%s", b: "gpu[1-%d]/eth0", cable: %s, speed: %s}]
 		t.Errorf("ecn: auto has a max of %d B, want a whole number of KiB up to %d B: %s", max, c.most, m.Why)
 	}
 }
+
+// A measurement counts for its model, speed and cable, and the latest one counts; ecn: auto follows
+// the threshold.
+func TestMeasuredCounts(t *testing.T) {
+	text := func(measured string) string {
+		return strings.Replace(base, "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto", 1) + "buffers: {fanOut: 4}\nmeasured:\n" + measured
+	}
+	entry := func(model, speed, cable, pause, date string) string {
+		return fmt.Sprintf("  - {model: %s, speed: %s, cable: %s, pause: %s, date: %s, source: a test}\n", model, speed, cable, pause, date)
+	}
+	const model = "DellEMC-Z9332f-O32"
+	most := func(measured string) int64 {
+		d := compile(t, text(measured))
+		sw := d.Fabric().Switch("leaf1")
+		p := sw.Ports[0]
+		return render.ECN(p, p.Settings.Class("rdma"), d.Device(sw).Model).Curve.Max
+	}
+	usual := most(entry(model, "100G", "40m", "2MB", "2026-11-01") + entry(model, "400G", "5m", "2MB", "2026-11-01") + entry("ACS-MSN4700", "400G", "40m", "2MB", "2026-11-01"))
+	half := most(entry(model, "400G", "40m", "1925650B", "2026-11-01"))
+	if half >= usual || half < usual/2-1024 || half > usual/2+1024 {
+		t.Errorf("with half the threshold, max is %d; usually %d", half, usual)
+	}
+	older := entry(model, "400G", "40m", "3MB", "2025-11-01") + entry(model, "400G", "40m", "1925650B", "2026-11-01") + entry(model, "400G", "40m", "3MB", "2024-11-01")
+	if got := most(older); got != half {
+		t.Errorf("with older measurements, max is %d, want %d", got, half)
+	}
+}

@@ -54,6 +54,8 @@ var notOfDevices = map[string]string{
 	"Rollout.reset": "script nic_reset tries it", "Reset.drain": "package fleet/hook tests it", "Reset.undrain": "package fleet/hook tests it", "Reset.back": "script nic_reset tries it",
 	"Hook.ca": "package fleet/hook tests it", "Hook.command": "package fleet/hook tests it", "Hook.timeout": "package fleet/hook tests it", "Hook.token": "package fleet/hook tests it", "Hook.url": "package fleet/hook tests it",
 	"Approval.ca": "package fleet/approval tests it", "Approval.command": "package fleet/approval tests it", "Approval.timeout": "package fleet/approval tests it", "Approval.token": "package fleet/approval tests it", "Approval.url": "package fleet/approval tests it",
+	"File.measured": "its keys are tried", "Measured.model": "package validate tests it", "Measured.speed": "package validate tests it", "Measured.cable": "package validate tests it",
+	"Measured.headroom": "package validate tests it", "Measured.pause": "package validate tests it", "Measured.date": "package validate tests it", "Measured.source": "a text",
 	"Suppress.reason": "a text", "Suppress.until": "a day",
 }
 
