@@ -1,13 +1,20 @@
 package fleet_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/testlab/memnet"
 )
+
+func TestMain(m *testing.M) {
+	sharedtest.CollectLess()
+	os.Exit(m.Run())
+}
 
 // startLab starts a lab on an in-memory network, for a test in a testing/synctest bubble, and
 // closes it when the test ends.

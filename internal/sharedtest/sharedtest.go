@@ -134,8 +134,8 @@ func Default(name, value string) {
 }
 
 // CollectLess makes the garbage collector run a quarter as often, unless GOGC is set. Call it in
-// TestMain. Simulated devices and their clients allocate much and keep little, so this saves a
-// fifth of the CPU time.
+// TestMain. Parsers, simulated devices and their clients allocate much and keep little, so this saves
+// a fifth of the CPU time.
 func CollectLess() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)

@@ -2,14 +2,21 @@ package eos
 
 import (
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
+
+func TestMain(m *testing.M) {
+	sharedtest.CollectLess()
+	os.Exit(m.Run())
+}
 
 // tester is a *testing.T, a *testing.B or a *rapid.T.
 type tester interface {

@@ -2,6 +2,7 @@ package nxos
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -10,8 +11,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
+
+func TestMain(m *testing.M) {
+	sharedtest.CollectLess()
+	os.Exit(m.Run())
+}
 
 // device draws a fitted device as compiled from an intent.
 func device(t *rapid.T, ports int) *qos.Device {

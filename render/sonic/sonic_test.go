@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -16,8 +17,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
+
+func TestMain(m *testing.M) {
+	sharedtest.CollectLess()
+	os.Exit(m.Run())
+}
 
 // The writer exists for speed; it must print the same text as encoding/json.
 func TestAppendJSONEqualsEncodingJSON(t *testing.T) {
