@@ -40,6 +40,7 @@ func Parse(text []byte) (*Config, error) {
 
 var layout = &forms.Layout{
 	Top:       inGlobal,
+	Full:      lines.FullInterface,
 	Opens:     blockOf,
 	Table:     grammar,
 	Elsewhere: elsewhere,

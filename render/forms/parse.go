@@ -18,6 +18,8 @@ type Layout struct {
 	// in which block a line stands; in a mode other than Top, a line that Table has at Top is not
 	// one of them.
 	Table, Elsewhere func() *Table
+	// Full writes out the words that people abbreviate when they type a line.
+	Full func(line string) string
 	// Raw returns a function that recognizes the last line of the free text that a line begins;
 	// nil if it begins none.
 	Raw func(line string) func(line string) bool
@@ -114,7 +116,7 @@ func (p *parser) line(s string, no int) error {
 	if text == "" || text == p.Separator {
 		return nil
 	}
-	l := p.newLine(text, no)
+	l := p.newLine(p.Full(text), no)
 	p.paged = p.paged || strings.HasPrefix(l.Text, "--More--")
 	if l.Text[0] == '!' {
 		p.comment(l, indent)
@@ -214,7 +216,7 @@ func (p *parser) comment(l *lines.Line, indent int) {
 func (p *parser) flat(l *lines.Line, indent int) error {
 	mode, typed := "", false
 	for m, rest, ok := lines.CutPrompt(l.Text); ok; m, rest, ok = lines.CutPrompt(l.Text) {
-		mode, typed, l.Text = m, true, rest
+		mode, typed, l.Text = m, true, p.Full(rest)
 		if m == "" || rest == "" {
 			// A prompt alone, or a show command.
 			p.cfg.Whole = p.cfg.Whole || rest == ""

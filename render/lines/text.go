@@ -98,6 +98,16 @@ func CutPrompt(s string) (mode, rest string, ok bool) {
 	return mode, strings.TrimSpace(s[i+1:]), true
 }
 
+// FullInterface writes out the first word of "int eth1/1".
+func FullInterface(line string) string {
+	const whole = "interface"
+	word, rest, ok := strings.Cut(line, " ")
+	if !ok || len(word) < 3 || len(word) >= len(whole) || !strings.EqualFold(word, whole[:len(word)]) {
+		return line
+	}
+	return whole + " " + strings.TrimLeft(rest, " ")
+}
+
 // Alnum reports whether c is an ASCII letter or digit.
 func Alnum(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'

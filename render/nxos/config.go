@@ -43,6 +43,7 @@ func Parse(text []byte) (*Config, error) {
 
 var layout = &forms.Layout{
 	Top:       inGlobal,
+	Full:      lines.FullInterface,
 	Opens:     opens,
 	Table:     func() *forms.Table { return grammar },
 	Elsewhere: func() *forms.Table { return elsewhere },

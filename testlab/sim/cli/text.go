@@ -33,7 +33,7 @@ func CutPrompt(line string) (mode, text string, ok bool) {
 }
 
 // talk matches what a pasted session has between its configuration lines.
-var talk = lazyre.New(`^(configure( terminal| session( \S+)?)?|commit|(do )?show .*|Enter configuration commands.*)$`)
+var talk = lazyre.New(`^(conf(ig|igure)?( t| terminal| session( \S+)?)?|en(able)?|commit|wr(ite)?( mem(ory)?)?|copy run\S* start\S*|(do )?sh(ow)? .*|Enter configuration commands.*)$`)
 
 // Talk reports whether a line of a pasted session is no configuration: a command that opens or
 // ends the session or shows something, or an answer to it.
