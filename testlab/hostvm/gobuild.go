@@ -21,7 +21,7 @@ func GoTest(ctx context.Context, pkg, out string) error {
 }
 
 func goCommand(ctx context.Context, verb string, args ...string) error {
-	args = append([]string{verb, "-trimpath", "-ldflags=-s -w"}, args...)
+	args = append([]string{verb, "-ldflags=-s -w"}, args...)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
 	var said bytes.Buffer
