@@ -229,6 +229,7 @@ func (m Memory) reserved() int64 {
 }
 
 func (m Memory) sumReserved() (n int64) {
+	const most = 1 << 50 // no memory has so much; a device may state any number
 	queues := int64(0)
 	if a := m.asic(); a != nil {
 		queues = int64(a.ReservedQueues)
@@ -240,10 +241,10 @@ func (m Memory) sumReserved() (n int64) {
 				lossy = max(lossy, profile.Size)
 			}
 		}
-		n += queues * lossy
+		n = min(n+queues*min(lossy, most), most)
 		for g := range q.Groups {
 			if h := q.Groups[g].Headroom; q.Groups[g].Lossless.V && h.Set {
-				n += h.V.Size
+				n = min(n+max(min(h.V.Size, most), 0), most)
 			}
 		}
 	}

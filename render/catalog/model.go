@@ -80,9 +80,10 @@ func (m *Model) Whole() (n int64) {
 // contains its xoff and the reservations of groups and queues.
 //
 // Templates differ in that. If size and xoff together exceed the memory that the template itself
-// assumes, they are contained; otherwise its author has subtracted them. All measured thresholds of
-// six Broadcom chips agree with this rule (sonic-mgmt tests/qos/files/qos_params.*.yaml). A pool
-// that is no larger than one without them is without them, too. On NVIDIA's switches SONiC subtracts
+// assumes, they are contained; otherwise its author has subtracted them. The thresholds that SONiC's
+// QoS tests state for six Broadcom chips agree with this rule, but for a few stale ones (sonic-mgmt
+// tests/qos/files/qos_params.*.yaml). A pool that is no larger than one without them is without
+// them, too. On NVIDIA's switches SONiC subtracts
 // everything when it computes the sizes (sonic-swss cfgmgr/buffer_pool_mellanox.lua).
 func (m *Model) ContainsHeadroom(size, xoff int64) bool {
 	p, ok := m.Pool(IngressPool)

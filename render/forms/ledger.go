@@ -112,8 +112,9 @@ func (l *Ledger) Doubt(why map[*lines.Line]string, counts func(*lines.Line) bool
 		if b == nil {
 			continue
 		}
-		section, at, ok := "", l.Top, false
-		if _, at, ok = l.Opens("", b.Text); ok {
+		section := ""
+		_, at, ok := l.Opens("", b.Text)
+		if ok {
 			section = b.Text
 		}
 		if d := l.doubt(why, counts, b, section, at); d != nil {

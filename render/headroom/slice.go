@@ -127,13 +127,15 @@ func (s *Slice) Used() (shared, headroom int64) { return s.sharedUsed, s.headroo
 // loads is in one slice as a whole, and nobody knows in which: some slice holds at least
 // ceil(j/slices) of the j largest loads, and at least the average.
 func Fullest(loads []int64, slicesOfChip int) int64 {
+	const largest = 1 << 50 // no memory has so much; a device may state any number
 	n := int64(max(slicesOfChip, 1))
 	sorted := slices.Clone(loads)
 	slices.Sort(sorted)
 	slices.Reverse(sorted)
 	var sum, most int64
 	for j, load := range sorted {
-		sum += load
+		load = min(load, largest)
+		sum = min(sum+load, largest)
 		most = max(most, (int64(j)+n)/n*load)
 	}
 	return max(most, (sum+n-1)/n)
