@@ -122,7 +122,9 @@ type Model struct {
 
 	asic  *ASIC
 	ports map[string]Port
-	twice string
+	// speeds counts the ports of each speed.
+	speeds map[units.Rate]int
+	twice  string
 }
 
 // SharedLane describes two ports that use the same lane in the published layout: "lane 249 is used

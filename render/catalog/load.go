@@ -204,9 +204,10 @@ func (m *Model) add(p Port) error {
 		return fmt.Errorf("port %s is listed twice", p.Name)
 	}
 	if m.ports == nil {
-		m.ports = map[string]Port{}
+		m.ports, m.speeds = map[string]Port{}, map[units.Rate]int{}
 	}
 	m.ports[p.Name] = p
+	m.speeds[p.Speed]++
 	m.Ports = append(m.Ports, p)
 	return nil
 }

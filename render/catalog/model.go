@@ -15,6 +15,9 @@ func (m *Model) Port(name string) (p Port, ok bool) {
 	return p, ok
 }
 
+// Speeds returns how many ports of the default layout have each speed.
+func (m *Model) Speeds() map[units.Rate]int { return m.speeds }
+
 // HeadroomRow returns the published row for exactly that speed and cable length. SONiC compares
 // both as strings, so there is no row for 50m between 40m and 300m (sonic-swss
 // cfgmgr/buffermgr.cpp).
@@ -83,8 +86,8 @@ func (m *Model) Whole() (n int64) {
 // assumes, they are contained; otherwise its author has subtracted them. The thresholds that SONiC's
 // QoS tests state for six Broadcom chips agree with this rule, but for a few stale ones (sonic-mgmt
 // tests/qos/files/qos_params.*.yaml). A pool that is no larger than one without them is without
-// them, too. On NVIDIA's switches SONiC subtracts
-// everything when it computes the sizes (sonic-swss cfgmgr/buffer_pool_mellanox.lua).
+// them, too. On NVIDIA's switches SONiC subtracts everything when it computes the sizes (sonic-swss
+// cfgmgr/buffer_pool_mellanox.lua).
 func (m *Model) ContainsHeadroom(size, xoff int64) bool {
 	p, ok := m.Pool(IngressPool)
 	whole := m.Whole()

@@ -298,11 +298,11 @@ func SizesOf(m *catalog.Model, size, xoff, whole, reserved int64) Sizes {
 func reserve(m *catalog.Model, cable units.Length, lossyQueue int64) (n int64) {
 	a := m.ASIC()
 	queues := int64(a.ReservedQueues) * cells(lossyQueue, a.CellBytes)
-	for _, p := range m.Ports {
+	for speed, ports := range m.Speeds() {
 		// Management ports have no headroom rows, and no buffers of these pools.
-		if rows := rowsFor(m, p.Speed, cable); len(rows) > 0 {
+		if rows := rowsFor(m, speed, cable); len(rows) > 0 {
 			largest := slices.MaxFunc(rows, func(a, b catalog.HeadroomRow) int { return cmp.Compare(a.Size, b.Size) })
-			n += templateGroups*cells(largest.Size, a.CellBytes) + queues
+			n += int64(ports) * (templateGroups*cells(largest.Size, a.CellBytes) + queues)
 		}
 	}
 	return n

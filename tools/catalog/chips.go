@@ -55,8 +55,8 @@ func readChips(tree string) (*chips, error) {
 var prefix = regexp.MustCompile(`^(td[234]|th[23456]?|q3d)[-_](x\d-)?`)
 
 // families maps the soc_family of a configuration to Broadcom's chips with external memory: the
-// Arista 7280R4, a q3d by the name of its file, has BCM8887X. The
-// config updater's list has the same families.
+// Arista 7280R4, a q3d by the name of its file, has BCM8887X. The config updater's list has the same
+// families.
 var families = map[string]string{"BCM8869X": "jr2", "BCM8885X": "j2c+", "BCM8887X": "q3d"}
 
 var (
