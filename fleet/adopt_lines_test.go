@@ -120,20 +120,13 @@ func TestEveryQoSLineIsInTheAccount(t *testing.T) {
 	for _, system := range []string{"eos", "nxos"} {
 		t.Run(system, func(t *testing.T) {
 			t.Parallel()
-			type trial struct {
-				c corpusCase
-				mutation
-			}
 			var all []trial
 			for _, c := range corpus(t, system) {
 				for _, m := range rearranged(c.config) {
 					all = append(all, trial{c, m})
 				}
 			}
-			step := 1
-			if *mutants > 0 {
-				step = max(1, len(all) / *mutants)
-			}
+			step := stepOf(len(all))
 			tried := 0
 			for i, m := range all {
 				if m.what != "as it is" && i%step != 0 {

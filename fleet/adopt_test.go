@@ -176,6 +176,20 @@ type mutation struct {
 	config func() []byte
 }
 
+// trial is a mutation of a configuration.
+type trial struct {
+	c corpusCase
+	mutation
+}
+
+// stepOf returns which of so many mutations are tried: each n-th, so that about -mutants are.
+func stepOf(all int) int {
+	if *mutants <= 0 {
+		return 1
+	}
+	return max(1, all / *mutants)
+}
+
 // No line that concerns QoS, PFC, ECN, buffers or the MTU is silently lost: if it is removed or
 // has another value, the intent or the account changes.
 func TestNoQoSLineIsSilentlyLost(t *testing.T) {
@@ -185,10 +199,6 @@ func TestNoQoSLineIsSilentlyLost(t *testing.T) {
 	for _, system := range systems {
 		t.Run(system, func(t *testing.T) {
 			t.Parallel()
-			type trial struct {
-				c corpusCase
-				mutation
-			}
 			var all []trial
 			for _, c := range corpus(t, system) {
 				if _, err := adopted(t, system, c.config); err != nil {
@@ -202,10 +212,7 @@ func TestNoQoSLineIsSilentlyLost(t *testing.T) {
 					all = append(all, trial{c, m})
 				}
 			}
-			step := 1
-			if *mutants > 0 {
-				step = max(1, len(all) / *mutants)
-			}
+			step := stepOf(len(all))
 			before := map[string]string{}
 			tried := 0
 			for i := 0; i < len(all); i += step {

@@ -204,10 +204,10 @@ func (m Memory) Headroom(p *intent.Port) PortHeadroom {
 	if m.have != nil && m.have.Ports[p.Name] != nil {
 		key.speed, key.cable = m.have.Ports[p.Name].Speed, m.have.Ports[p.Name].Cable
 	}
-	h, ok := m.known[key]
+	h, ok := m.ofPorts[key]
 	if !ok {
 		h = m.headroom(p, key.in)
-		m.known[key] = h
+		m.ofPorts[key] = h
 	}
 	return h
 }

@@ -19,10 +19,13 @@ import (
 type Memory struct {
 	*Device
 	have *qos.Device // running state; nil if only the intent is known
-	// known caches the headroom of ports; most ports are alike.
-	known map[headroomKey]PortHeadroom
-	// held caches what the whole switch holds in reserve; nil before the first use.
-	held **int64
+	*memoryCache
+}
+
+// memoryCache keeps what is computed once for a switch.
+type memoryCache struct {
+	ofPorts  map[headroomKey]PortHeadroom // headroom of ports; most are alike
+	reserved *int64                       // what the whole switch holds in reserve; nil before the first use
 }
 
 // headroomKey holds everything that the headroom of a port depends on. speed and cable are the
@@ -41,7 +44,7 @@ func (d *Device) Memory(have *qos.Device) Memory {
 	if have == d.Desired {
 		have = nil
 	}
-	return Memory{d, have, map[headroomKey]PortHeadroom{}, new(*int64)}
+	return Memory{d, have, &memoryCache{ofPorts: map[headroomKey]PortHeadroom{}}}
 }
 
 // asic returns the chip from the catalogue; nil if the model is not known.
@@ -151,7 +154,7 @@ func measuredBy(m *intent.Measurement) string {
 func (m Memory) shown(f *headroom.Facts, p *intent.Port, g int) {
 	name, pool, known := m.PoolOf(p.Name, g)
 	if known && pool.Size > 0 {
-		f.Sizes = new(headroom.SizesOf(m.Model, pool.Size, pool.XOFF, m.whole(), m.reserved()))
+		f.Sizes = new(headroom.SizesOf(m.Model, pool.Size, pool.XOFF, m.whole(), m.inReserve()))
 		f.SizesHow = fmt.Sprintf("%s size %d of the switch", name, pool.Size)
 	} else if !known {
 		m.shownShare(f)
@@ -184,12 +187,7 @@ func (m Memory) shown(f *headroom.Facts, p *intent.Port, g int) {
 // shownShare adds the pool of a switch that divides its packet memory by shares, as Cumulus Linux
 // does. Headroom is taken as part of the share, which gives the smaller and thus safer result.
 func (m Memory) shownShare(f *headroom.Facts) {
-	percent := 0
-	for _, s := range m.have.Shares {
-		if s.Lossless {
-			percent += s.Percent
-		}
-	}
+	percent, _ := m.have.MemoryShares()
 	a := m.asic()
 	if percent == 0 || a == nil || a.BufferBytes == 0 {
 		return
@@ -219,13 +217,13 @@ func (m Memory) whole() (n int64) {
 	return n
 }
 
-// reserved returns what the lossless groups and lossy queues of all ports of the switch hold in
+// inReserve returns what the lossless groups and lossy queues of all ports of the switch hold in
 // reserve, in bytes.
-func (m Memory) reserved() int64 {
-	if *m.held == nil {
-		*m.held = new(m.sumReserved())
+func (m Memory) inReserve() int64 {
+	if m.reserved == nil {
+		m.reserved = new(m.sumReserved())
 	}
-	return **m.held
+	return *m.reserved
 }
 
 func (m Memory) sumReserved() (n int64) {

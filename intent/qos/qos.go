@@ -144,6 +144,18 @@ type Device struct {
 	Overlays map[string]Overlay
 }
 
+// MemoryShares returns the share of the packet memory that lossless pools have, and that of all
+// pools, in percent. Shares that the device does not state count as 0.
+func (d *Device) MemoryShares() (lossless, all int) {
+	for _, s := range d.Shares {
+		all += s.Percent
+		if s.Lossless {
+			lossless += s.Percent
+		}
+	}
+	return lossless, all
+}
+
 // Manages reports whether the Device lists the port. A nil Device manages every port.
 func (d *Device) Manages(port string) bool { return d == nil || d.Ports[port] != nil }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
@@ -14,22 +13,10 @@ import (
 // starved: NVIDIA's guide gives it 40 and 50.
 const leastLossy = 20
 
-// shares returns the total share of the lossless pools and of all pools, in percent. Shares
-// that the switch does not state count as 0.
-func shares(d *qos.Device) (lossless, all int) {
-	for _, s := range d.Shares {
-		all += s.Percent
-		if s.Lossless {
-			lossless += s.Percent
-		}
-	}
-	return lossless, all
-}
-
 // largeShares finds pools that together have more than the packet memory, and lossless pools
 // with less than the headroom of their groups.
 func largeShares(r *checks.Switch) {
-	lossless, all := shares(r.Config)
+	lossless, all := r.Config.MemoryShares()
 	if all > 100 {
 		var each []string
 		for _, name := range natural.Keys(r.Config.Shares) {
@@ -59,7 +46,7 @@ func largeShares(r *checks.Switch) {
 // smallLossyShare finds lossless pools that leave very little to lossy traffic. The shares are
 // the operator's choice, and fine where no lossy burst matters.
 func smallLossyShare(r *checks.Switch) {
-	lossless, _ := shares(r.Config)
+	lossless, _ := r.Config.MemoryShares()
 	var lossy []string
 	for _, c := range r.Device.Desired.Classes {
 		if !c.Lossless {
