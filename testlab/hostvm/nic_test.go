@@ -42,6 +42,16 @@ rf() { roce-fabric "$@" --host vm --local -f /fabric.yaml; }
 ssh() { roce-fabric "$@" --host vm -f /fabric.yaml; }
 status() { want=$1; shift; got=0; "$@" || got=$?; test $got = $want || { echo "status $got, not $want: $*"; exit 1; }; }
 await() { for try in $(seq 600); do if "$@" >/dev/null 2>&1; then return 0; fi; sleep 0.1; done; echo "never: $*"; exit 1; }
+# dcb may fail by itself: see tool in internal/inside.
+dcb() {
+	for try in 1 2 3; do
+		code=0
+		out=$(command dcb "$@" 2>&1) || code=$?
+		case $out in *"Protocol error") ;; *) break ;; esac
+	done
+	[ -z "$out" ] || echo "$out"
+	return $code
+}
 `
 
 const vmLinks = `
