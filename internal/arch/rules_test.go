@@ -17,7 +17,7 @@ var layers = [][]string{
 	{"intent/qos"},
 	{"intent"},
 	{"render"},
-	{"nic"},
+	{"nic", "simulate"},
 	{"drivers"},
 	{"validate"},
 	{"fleet"},

@@ -168,7 +168,10 @@ func clampCount(n, least int) int { return min(max(n, least), maxCount) }
 // int64 if the result overflows. a and b must be >= 0, c > 0.
 func quotient(a, b, c int64) int64 {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
-	if hi >= uint64(c) {
+	switch {
+	case hi == 0 && c&(c-1) == 0: // most factors are powers of two, and a shift is faster
+		return int64(min(lo>>bits.TrailingZeros64(uint64(c)), math.MaxInt64))
+	case hi >= uint64(c):
 		return math.MaxInt64
 	}
 	q, _ := bits.Div64(hi, lo, uint64(c))

@@ -3,7 +3,8 @@ package headroom
 import "slices"
 
 // Slice is one memory of a chip while packets are in it: it says for each arriving packet whether a
-// group stores, pauses or drops. All sizes are in cells. It repeats what the chips do whose
+// group stores, pauses or drops. All sizes are in cells. A simulation asks it twice a packet and hop,
+// so that nothing in it allocates. It repeats what the chips do whose
 // thresholds SONiC's QoS tests state (sonic-mgmt tests/qos/files): a group fills its own reserve,
 // then takes from the shared part up to its dynamic threshold, pauses, and fills its headroom until
 // that or the headroom pool is full. A Slice is for one goroutine.
@@ -17,6 +18,8 @@ type Slice struct {
 type GroupSize struct {
 	Min   int64
 	Alpha Alpha
+	// Fixed is a threshold that replaces Alpha; 0 if there is none.
+	Fixed int64
 	// Headroom is what the group may take from the headroom pool after it has paused; 0 if it does
 	// not pause and drops instead.
 	Headroom int64
@@ -28,6 +31,7 @@ type GroupSize struct {
 type occupied struct {
 	GroupSize
 	min, shared, headroom int64
+	most, mostHeadroom    int64
 	paused                bool
 }
 
@@ -56,8 +60,11 @@ func (s *Slice) Add(g GroupSize) int {
 // Threshold returns how much of the shared part group i may hold now. It falls while others fill
 // the memory.
 func (s *Slice) Threshold(i int) int64 {
-	a := s.groups[i].Alpha
-	return quotient(max(s.shared-s.sharedUsed, 0), a.Num, max(a.Den, 1))
+	g := &s.groups[i]
+	if g.Fixed > 0 {
+		return g.Fixed
+	}
+	return quotient(max(s.shared-s.sharedUsed, 0), g.Alpha.Num, max(g.Alpha.Den, 1))
 }
 
 // full reports whether group i holds its reserve and all that it may take from the shared part now.
@@ -67,15 +74,18 @@ func (s *Slice) full(i int) bool {
 }
 
 // Receive stores a packet of n cells in group i, or drops it. Paused says that the group has begun
-// to pause with this packet.
+// to pause with this packet. A packet that the rest of the reserve cannot hold takes the rest, and
+// the other cells from the shared part.
 func (s *Slice) Receive(i int, n int64) Outcome {
 	g := &s.groups[i]
+	more := n - max(g.Min-g.min, 0)
 	switch {
-	case n <= g.Min-g.min:
+	case more <= 0:
 		g.min += n
-	case !g.paused && !s.full(i) && n <= s.shared-s.sharedUsed:
-		g.shared += n
-		s.sharedUsed += n
+	case !g.paused && g.shared < s.Threshold(i) && more <= s.shared-s.sharedUsed:
+		g.min += n - more
+		g.shared += more
+		s.sharedUsed += more
 	case n <= g.Headroom-g.headroom && (s.headroom == 0 || n <= s.headroom-s.headroomUsed):
 		g.headroom += n
 		if s.headroom > 0 {
@@ -85,6 +95,7 @@ func (s *Slice) Receive(i int, n int64) Outcome {
 		g.paused = g.Headroom > 0
 		return Dropped
 	}
+	g.most, g.mostHeadroom = max(g.most, g.min+g.shared+g.headroom), max(g.mostHeadroom, g.headroom)
 	if g.Headroom > 0 && !g.paused && (g.headroom > 0 || s.full(i)) {
 		g.paused = true
 		return Paused
@@ -119,6 +130,14 @@ func (s *Slice) Held(i int) (all, headroom int64) {
 	g := s.groups[i]
 	return g.min + g.shared + g.headroom, g.headroom
 }
+
+// Most returns the largest values that Held has returned for group i since the group was added.
+func (s *Slice) Most(i int) (all, headroom int64) {
+	return s.groups[i].most, s.groups[i].mostHeadroom
+}
+
+// Paused reports whether group i pauses.
+func (s *Slice) Paused(i int) bool { return s.groups[i].paused }
 
 // Used returns what all groups hold in the shared part and in the headroom pool.
 func (s *Slice) Used() (shared, headroom int64) { return s.sharedUsed, s.headroomUsed }

@@ -197,3 +197,21 @@ func TestSiliconOne(t *testing.T) {
 		}
 	}
 }
+
+// A packet may lie partly in the reserve and partly in the shared part: a reserve that is not a
+// multiple of the packets does not keep a group from reaching its threshold.
+func TestSlicePacketsAcrossTheReserve(t *testing.T) {
+	s := NewSlice(10_000, 0)
+	g := s.Add(GroupSize{Min: 100, Alpha: Alpha{1, 1}, Headroom: 1000})
+	for held := int64(64); ; held += 64 {
+		if s.Receive(g, 64) == Paused {
+			if held < 5100 || held > 5100+64 {
+				t.Errorf("paused at %d of 10,000 cells, want half and the reserve", held)
+			}
+			return
+		}
+		if held > 10_000 {
+			t.Fatal("never paused")
+		}
+	}
+}
