@@ -9,7 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
-	"github.com/roce-fabric/roce-fabric/validate/checks/pfc"
+	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
 // likeness holds everything that the checks of an intended switch depend on, except its ports.
@@ -68,7 +68,7 @@ func samePort(f *intent.Fabric, a, b *intent.Port) bool {
 		return b.Uplink() && p != nil && q != nil && p.Settings == q.Settings
 	}
 	h, g := f.Host(x.Device), f.Host(y.Device)
-	return !b.Uplink() && h != nil && g != nil && h.PauseResponse == g.PauseResponse && pfc.CarriesRDMA(f, x) == pfc.CarriesRDMA(f, y)
+	return !b.Uplink() && h != nil && g != nil && h.PauseResponse == g.PauseResponse && topology.RDMAAt(f, x) == topology.RDMAAt(f, y)
 }
 
 // intendedOf checks the compiled configuration of each switch and passes the results on in

@@ -181,6 +181,9 @@ func hostCases() []brokenHost {
 		}, "no such interface; mlx5_1 has no interface in this network namespace", "container"},
 		{"NIC-13", checks.Error, port(func(p *nic.Port) { p.RDMA = "" }), "the NIC has no RDMA device", "module mlx5_ib"},
 		{"NIC-13", checks.Warning, func(h *hostCase) {
+			for _, n := range h.fabric.Host("gpu1").NICs {
+				n.RDMA.V = ""
+			}
 			h.desired.Ports["eth0"].RDMA, h.running.Ports["eth0"].RDMA, h.running.Ports["eth0"].Driver = "", "", "qede"
 		}, "the NIC has no RDMA device", "the module that makes the RDMA device"},
 		{"NIC-13", checks.Error, port(func(p *nic.Port) { p.Transport.V, p.Driver = nic.TransportIWARP, nic.DriverICE }), "speaks iWARP", "enable_roce"},

@@ -52,7 +52,7 @@ func (n *network) orbits(all bool) []orbit {
 		o.f = lostSwitch(o.sws[0])
 	}
 	for _, i := range n.defaulters {
-		if n.seeds[i] != 0 {
+		if n.sends(i, i) != 0 {
 			o := alike.At(key{a: kind[i], b: -2})
 			o.leaves = append(o.leaves, i)
 			o.f = lostHost(o.leaves[0])
@@ -107,7 +107,8 @@ func (n *network) kinds() []int32 {
 		}
 		slices.Sort(links)
 		key = binary.AppendUvarint(key[:0], uint64(s.Tier))
-		key = append(key, n.seeds[i], bit(n.destOf[i] >= 0), bit(n.upAgain[i]), bit(n.defaultUp[i]))
+		key = binary.AppendUvarint(key, uint64(n.sender[i]))
+		key = append(key, bit(n.destOf[i] >= 0), bit(n.upAgain[i]), bit(n.defaultUp[i]))
 		key = binary.AppendUvarint(key, uint64(remaps[n.remap[i]]))
 		for _, l := range links {
 			key = binary.LittleEndian.AppendUint64(key, l)

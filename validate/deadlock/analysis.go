@@ -26,8 +26,8 @@ type Analysis struct {
 	routes   *routes
 	families []family
 	swaps    []swap
-	unrouted int    // pairs of destinations without a path
-	carries  []bool // by arc: whether it carries traffic; only if proven
+	unrouted int     // pairs of destinations without a path
+	carries  []uint8 // by arc: the tags of its packets; only if proven
 
 	// The results of follow. A proven fabric needs them only for a blast radius.
 	mu      sync.Mutex
@@ -84,25 +84,26 @@ func build(ctx context.Context, g *topology.Graph, model string) (*Analysis, err
 	// fails.
 	a.proven = model == intent.UpDown && len(g.Fabric.Routing.Exceptions) == 0 && len(g.Fabric.Routing.Tunnels) == 0
 	if a.proven {
-		a.carries = make([]bool, len(g.Arcs))
+		a.carries = make([]uint8, len(g.Arcs))
 	}
 	a.families, a.swaps = n.families()
 	var mu sync.Mutex
 	err = parallel(ctx, len(a.families), func() func(int) {
-		w, carries := a.worker(), make([]bool, len(a.carries))
+		w, carries := a.worker(), make([]uint8, len(a.carries))
 		return func(i int) {
 			if i < 0 {
 				mu.Lock()
 				defer mu.Unlock()
-				for arc, c := range carries {
-					a.carries[arc] = a.carries[arc] || c
+				for arc, tags := range carries {
+					a.carries[arc] |= tags
 				}
 				return
 			}
-			st := a.routes.compute(a.families[i].first, w)
+			d := a.families[i].first
+			st := a.routes.compute(d, w)
 			unrouted := 0
 			for _, x := range n.dests {
-				if st[x]&distance == none {
+				if st[x]&distance == none && n.sends(x, d) != 0 {
 					unrouted += a.families[i].size
 				}
 			}
@@ -144,7 +145,7 @@ func (a *Analysis) follow(ctx context.Context) error {
 			}
 			d := a.families[i].first
 			st := w.before(d)
-			w.fromHosts(st, nothing)
+			w.fromHosts(d, st, nothing)
 			w.turns(m, st, nothing, d, true)
 		}
 	})

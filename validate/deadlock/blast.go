@@ -173,7 +173,7 @@ func (b *blast) hosts(l int, s int32, distance int) {
 		if h.NIC == b.origin || b.nics[key] {
 			continue
 		}
-		paused := b.a.paused(l, h.Port)
+		paused := slices.DeleteFunc(b.a.paused(l, h.Port), func(p int) bool { return !h.Sends.Has(p) })
 		if len(paused) == 0 {
 			continue
 		}

@@ -195,19 +195,28 @@ func mapped(l []intent.Remap, class int) int {
 	return class
 }
 
-// sends returns the classes that hosts of a switch send, and whether it has any hosts.
-func (b *brute) sends(s string) ([]int, bool) {
-	var anywhere, own, targets qos.PrioritySet
-	hosts := false
+// sends returns the classes that hosts of switch s send to those of switch d. Hosts of the random
+// fabrics have one port and state no RDMA device, or state that of another port.
+func (b *brute) sends(s, d string) qos.PrioritySet {
+	var out qos.PrioritySet
+	from, to := b.sent(s), b.sent(d)
+	for island, set := range from {
+		out |= set & to[island]
+	}
+	return out
+}
+
+// sent returns what hosts of a switch send, by island.
+func (b *brute) sent(s string) map[string]qos.PrioritySet {
+	var anywhere, atHosts, targets qos.PrioritySet
 	for _, sw := range b.f.Switches {
 		for _, p := range sw.Ports {
 			if p.Link == nil {
 				continue
 			}
 			anywhere |= p.Settings.Lossless()
-			if sw.Name == s && !p.Uplink() {
-				hosts = true
-				own |= p.Settings.Lossless()
+			if !p.Uplink() {
+				atHosts |= p.Settings.Lossless()
 			}
 		}
 	}
@@ -221,7 +230,25 @@ func (b *brute) sends(s string) ([]int, bool) {
 			targets |= qos.Priorities(r.To.Priority.V)
 		}
 	}
-	return (anywhere&^targets | own).List(), hosts
+	out := map[string]qos.PrioritySet{}
+	for _, p := range b.f.Switch(s).Ports {
+		if p.Link == nil || p.Uplink() {
+			continue
+		}
+		peer, _ := p.Peer()
+		set := anywhere &^ atHosts &^ targets
+		if h := b.f.Host(peer.Device); len(h.NICs) == 1 {
+			set |= p.Settings.Lossless()
+		}
+		island := ""
+		for _, is := range b.f.Islands {
+			if slices.Contains(is.Hosts, b.f.Host(peer.Device)) {
+				island = is.Name
+			}
+		}
+		out[island] |= set
+	}
+	return out
 }
 
 // packet is the position of a packet: the switch, the link that it came by, and its class.
@@ -235,14 +262,14 @@ type packet struct {
 func (b *brute) waits() map[wait]bool {
 	out := map[wait]bool{}
 	for _, d := range b.f.Switches {
-		if _, hosts := b.sends(d.Name); !hosts || d.Name == b.dead {
+		if d.Name == b.dead {
 			continue
 		}
 		r := b.routes(d.Name)
 		var begin []packet
 		for _, s := range b.f.Switches {
-			if classes, hosts := b.sends(s.Name); hosts && s.Name != b.dead {
-				for _, c := range classes {
+			if s.Name != b.dead {
+				for _, c := range b.sends(s.Name, d.Name).List() {
 					begin = append(begin, packet{s.Name, nil, c})
 				}
 			}
@@ -297,7 +324,7 @@ func (b *brute) wait(p packet, a bruteArc, class int, out map[wait]bool) {
 }
 
 func (b *brute) tunnel(t *intent.Tunnel, seen map[packet]bool, out map[wait]bool) {
-	if _, hosts := b.sends(t.To.Name); !hosts && t.To.Name == b.dead {
+	if t.To.Name == b.dead {
 		return
 	}
 	r := b.routes(t.To.Name)
@@ -388,7 +415,7 @@ func (b *brute) search() found {
 		b.dead = ""
 	}
 	for _, s := range b.f.Switches {
-		if _, hosts := b.sends(s.Name); hosts && b.excepted(intent.DefaultUp, s.Name) != nil {
+		if b.sends(s.Name, s.Name) != 0 && b.excepted(intent.DefaultUp, s.Name) != nil {
 			b.lost = s.Name
 			if makes() {
 				out.Failing = append(out.Failing, "host of "+s.Name)

@@ -62,7 +62,7 @@ func (w *worker) evaluate(a *Analysis, f failure) outcome {
 		if d == f.sw || !w.repair(d, f, w.st) {
 			continue
 		}
-		w.fromHosts(w.st, f)
+		w.fromHosts(d, w.st, f)
 		if w.newWays(w.before(d), w.st, f) {
 			w.turns(w.seen, w.st, f, d, true)
 			w.exact[i] = true
@@ -116,8 +116,9 @@ func (w *worker) reset() {
 
 // follow adds the turns of all traffic to destination i to the failure's turns.
 func (w *worker) follow(i int, st []uint16, f failure) {
-	w.fromHosts(st, f)
-	w.turns(w.seen, st, f, w.n.dests[i], true)
+	d := w.n.dests[i]
+	w.fromHosts(d, st, f)
+	w.turns(w.seen, st, f, d, true)
 	w.exact[i] = true
 }
 

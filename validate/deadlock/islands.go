@@ -35,7 +35,7 @@ type Islands struct {
 type traffic struct {
 	island  *intent.Island
 	classes qos.PrioritySet
-	hosts   []bool // by switch: whether it has hosts of the island
+	group   int // in network.sent
 	carried []uint8
 }
 
@@ -47,26 +47,13 @@ func (a *Analysis) Islands(ctx context.Context) (Islands, error) {
 	if len(f.Islands) == 0 {
 		return out, nil
 	}
-	of := map[*intent.Host]int{}
 	all := make([]*traffic, 0, len(f.Islands)+1)
 	for i, is := range f.Islands {
-		all = append(all, &traffic{island: is, classes: is.Classes & a.n.lossless})
-		for _, h := range is.Hosts {
-			of[h] = i
-		}
+		all = append(all, &traffic{island: is, group: i, classes: is.Classes & a.n.lossless})
 	}
-	all = append(all, &traffic{classes: a.n.lossless})
+	all = append(all, &traffic{group: len(f.Islands), classes: a.n.lossless})
 	for _, t := range all {
-		t.hosts, t.carried = make([]bool, len(a.Graph.Switches)), make([]uint8, len(a.Graph.Arcs))
-	}
-	for i := range a.Graph.Switches {
-		for _, h := range a.Graph.Switches[i].Hosts {
-			k, ok := of[h.NIC.Host]
-			if !ok {
-				k = len(f.Islands)
-			}
-			all[k].hosts[i] = true
-		}
+		t.carried = make([]uint8, len(a.Graph.Arcs))
 	}
 	w := a.worker()
 	for _, t := range all {
@@ -86,12 +73,9 @@ func (a *Analysis) Islands(ctx context.Context) (Islands, error) {
 // island follows the traffic between hosts of one island.
 func (w *worker) island(ctx context.Context, t *traffic) error {
 	n := w.n
-	tags := uint8(1)
-	if n.tagged {
-		tags = uint8(t.classes)
-	}
 	for _, d := range n.dests {
-		if !t.hosts[d] {
+		own := n.sent[d][t.group]
+		if own == 0 {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -100,8 +84,8 @@ func (w *worker) island(ctx context.Context, t *traffic) error {
 		st := w.before(d)
 		w.start()
 		for _, s := range n.dests {
-			if t.hosts[s] && st[s]&distance != none {
-				w.arrive(s, n.seeds[s]&tags, false)
+			if st[s]&distance != none {
+				w.arrive(s, n.sent[s][t.group]&own, false)
 			}
 		}
 		w.spread(st, nothing)

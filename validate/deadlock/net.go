@@ -23,14 +23,17 @@ type network struct {
 	remap   []*[qos.NumPriorities]uint8
 	tunnels []tunnel
 
-	// dests are the destinations: the switches with hosts, one for all hosts of a switch, and
-	// the ends of tunnels. Traffic also starts there. destOf is the index of a switch in dests,
-	// -1 for none.
+	// dests are the destinations: the switches whose hosts send lossless traffic, one for all
+	// hosts of a switch, and the ends of tunnels. Traffic also starts there. destOf is the index
+	// of a switch in dests, -1 for none.
 	dests  []int32
 	destOf []int32
-	// seeds are, by switch, the tags that its hosts send.
-	seeds []uint8
-	// lossless are the priorities that any port pauses.
+	// sent are, by switch and group, the tags that the hosts of the group send. A group is an
+	// island or, as the last one, the hosts in no island: hosts send to their own group only.
+	sent [][]uint8
+	// sender numbers the switches by what their hosts send: those of one number send the same.
+	sender []int32
+	// lossless are the priorities that any port pauses and any packet has.
 	lossless qos.PrioritySet
 
 	// A tag tells packets apart on their way. Without remaps all classes take the same paths,
@@ -91,22 +94,15 @@ func compile(g *topology.Graph, model string) (*network, error) {
 	}
 	n.upAgain, n.defaultUp, n.level = make([]bool, s), make([]bool, s), make([]bool, len(g.Bundles))
 	n.remap = make([]*[qos.NumPriorities]uint8, s)
-	var targets qos.PrioritySet
 	for _, x := range g.Fabric.Routing.Exceptions {
 		m := remapOf(x.Remap)
-		for _, r := range x.Remap {
-			n.tagged = true
-			targets |= qos.Priorities(r.To.Priority.V)
-		}
 		n.applyException(x, &m)
 	}
 	for _, t := range g.Fabric.Routing.Tunnels {
 		n.tunnels = append(n.tunnels, tunnel{g.Index(t.From), g.Index(t.To), remapOf(t.Remap)})
-		for _, r := range t.Remap {
-			n.tagged = true
-			targets |= qos.Priorities(r.To.Priority.V)
-		}
 	}
+	targets := topology.Bounced(g.Fabric)
+	n.tagged = targets != 0
 	for i := range n.defaultUp {
 		if n.defaultUp[i] {
 			n.defaulters = append(n.defaulters, int32(i))
@@ -156,36 +152,90 @@ func (n *network) applyException(x *intent.Exception, m *[qos.NumPriorities]uint
 	}
 }
 
-// destinations finds the destinations of traffic. If the intent has no hosts, the switches of
-// the lowest tier count as having some.
+// destinations finds the destinations of traffic, and what is sent to them.
 func (n *network) destinations(targets qos.PrioritySet) {
 	g := n.g
-	n.destOf, n.seeds = make([]int32, len(g.Switches)), make([]uint8, len(g.Switches))
-	bare := !slices.ContainsFunc(g.Switches, func(s topology.Switch) bool { return len(s.Hosts) > 0 })
+	n.destOf, n.sent, n.sender = make([]int32, len(g.Switches)), n.sending(targets), make([]int32, len(g.Switches))
+	n.tag(targets)
+	ends := n.tunnelEnds()
+	numbers := map[string]int32{}
+	for i := range g.Switches {
+		number, ok := numbers[string(n.sent[i])]
+		if !ok {
+			number = int32(len(numbers))
+			numbers[string(n.sent[i])] = number
+		}
+		n.destOf[i], n.sender[i] = -1, number
+		if n.sends(int32(i), int32(i)) != 0 || ends[int32(i)] {
+			n.destOf[i] = int32(len(n.dests))
+			n.dests = append(n.dests, int32(i))
+		}
+	}
+}
+
+// sending returns, by switch and group, the lossless classes that hosts send. If the intent has no
+// hosts, the switches of the lowest tier count as having some.
+func (n *network) sending(targets qos.PrioritySet) [][]uint8 {
+	g := n.g
+	islands := map[*intent.Host]int{}
+	for i, is := range g.Fabric.Islands {
+		for _, h := range is.Hosts {
+			islands[h] = i
+		}
+	}
+	none, bare := len(g.Fabric.Islands), n.bare()
+	out := make([][]uint8, len(g.Switches))
 	for i := range g.Switches {
 		s := &g.Switches[i]
-		n.destOf[i] = -1
-		if len(s.Hosts) == 0 && !(bare && s.Tier == 0) &&
-			!slices.ContainsFunc(n.tunnels, func(t tunnel) bool { return t.from == int32(i) || t.to == int32(i) }) {
-			continue
+		out[i] = make([]uint8, none+1)
+		if bare && s.Tier == 0 {
+			out[i][none] = uint8(n.lossless &^ targets)
 		}
-		n.destOf[i] = int32(len(n.dests))
-		n.dests = append(n.dests, int32(i))
-		if len(s.Hosts) == 0 && !bare {
-			continue // only a tunnel ends here
-		}
-		if !n.tagged {
-			n.seeds[i] = 1
-			continue
-		}
-		// The target class of a remap is reserved for remapped traffic, unless hosts may send
-		// it too.
-		own := n.lossless &^ targets
 		for _, h := range s.Hosts {
-			own |= n.g.Pauses(h.Port)
+			group, ok := islands[h.NIC.Host]
+			if !ok {
+				group = none
+			}
+			out[i][group] |= uint8(h.Sends & n.lossless)
 		}
-		n.seeds[i] = uint8(own)
 	}
+	return out
+}
+
+// bare reports whether the intent has no hosts.
+func (n *network) bare() bool {
+	return !slices.ContainsFunc(n.g.Switches, func(s topology.Switch) bool { return len(s.Hosts) > 0 })
+}
+
+// tag leaves out classes that no packet has, and decides whether packets need tags. If there is no
+// remap and all hosts send the same classes, these take the same paths, and 0 is the only tag.
+func (n *network) tag(targets qos.PrioritySet) {
+	var all uint8
+	differ := false
+	for _, groups := range n.sent {
+		for _, set := range groups {
+			differ = differ || all != 0 && set != 0 && all != set
+			all |= set
+		}
+	}
+	n.lossless &= qos.PrioritySet(all) | targets
+	n.tagged = n.tagged || differ
+	if n.tagged {
+		return
+	}
+	for _, groups := range n.sent {
+		for g := range groups {
+			groups[g] = min(groups[g], 1)
+		}
+	}
+}
+
+// sends returns the tags of the packets that the hosts of one switch send to those of another.
+func (n *network) sends(from, to int32) (tags uint8) {
+	for g, set := range n.sent[from] {
+		tags |= set & n.sent[to][g]
+	}
+	return tags
 }
 
 // plane returns the plane of the change of tag from one layer to another; -1 if it never

@@ -84,14 +84,11 @@ func (a *Analysis) Paths() Paths {
 
 // carried returns, by arc, the tags of the packets on it.
 func (a *Analysis) carried() []uint8 {
+	if a.proven {
+		return a.carries
+	}
 	n := a.n
 	out := make([]uint8, len(n.g.Arcs))
-	if a.proven {
-		for arc, c := range a.carries {
-			out[arc] = bit(c)
-		}
-		return out
-	}
 	for s := range n.g.Switches {
 		for i, arc := range n.g.Out(int32(s)) {
 			for t := range n.planes {
@@ -120,6 +117,18 @@ type onPath struct {
 	sends bool
 }
 
+// senders returns the ports of NICs that send a class.
+func (n *network) senders(p int) (out []onPath) {
+	for i := range n.g.Switches {
+		for _, h := range n.g.Switches[i].Hosts {
+			if h.Sends.Has(p) {
+				out = append(out, onPath{h.Port, true})
+			}
+		}
+	}
+	return out
+}
+
 func (a *Analysis) classPaths(k *intent.Class, carried []uint8, out *Paths) {
 	n := a.n
 	p := k.Priority.V
@@ -136,18 +145,9 @@ func (a *Analysis) classPaths(k *intent.Class, carried []uint8, out *Paths) {
 			}
 		}
 	}
-	var hosts []onPath
-	hosted := false
-	for _, d := range n.dests {
-		for _, h := range n.g.Switches[d].Hosts {
-			hosts = append(hosts, onPath{h.Port, true})
-			hosted = hosted || n.g.Pauses(h.Port).Has(p)
-		}
-	}
-	switch {
-	case hosted:
-		path = append(path, hosts...)
-	case len(hosts) > 0 && !n.tagged:
+	if n.g.Sent.Has(p) {
+		path = append(path, n.senders(p)...)
+	} else if !n.bare() && !a.isTarget(p) {
 		return // no host sends the class losslessly
 	}
 	out.Lossy = append(out.Lossy, a.gaps(k, path, false, func(c *intent.Class) (bool, intent.Origin) { return c.Lossless.V, c.Lossless.From })...)

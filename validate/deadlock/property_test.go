@@ -99,8 +99,21 @@ func randomFabric(r *rand.Rand) string {
 	b.WriteString("hosts:\n")
 	for x := range n {
 		if hosts&(1<<x) != 0 {
-			fmt.Fprintf(&b, "  h%d: {nics: {n0: {}}}\n", x)
+			other := "" // with RDMA at another port, n0 has none
+			if r.IntN(16) == 0 {
+				other = ", n1: {rdma: m}"
+			}
+			fmt.Fprintf(&b, "  h%d: {nics: {n0: {}%s}}\n", x, other)
 		}
+	}
+	if hosts&1 != 0 && r.IntN(8) == 0 { // hosts of every other switch are an island
+		var own []string
+		for x := 0; x < n; x += 2 {
+			if hosts&(1<<x) != 0 {
+				own = append(own, fmt.Sprintf("h%d", x))
+			}
+		}
+		fmt.Fprintf(&b, "islands:\n  a: {hosts: [%s]}\n", strings.Join(own, ", "))
 	}
 	b.WriteString("links:\n" + strings.Join(links, ""))
 	b.WriteString("routing:\n  model: " + []string{"up-down", "shortest"}[r.IntN(2)] + "\n")

@@ -99,12 +99,12 @@ func (w *worker) spread(st []uint16, f failure) {
 	}
 }
 
-// fromHosts follows the traffic of all hosts to the destination of the routes st.
-func (w *worker) fromHosts(st []uint16, f failure) {
+// fromHosts follows the traffic of all hosts to those of switch d, whose routes are st.
+func (w *worker) fromHosts(d int32, st []uint16, f failure) {
 	w.start()
 	for _, s := range w.n.dests {
 		if s != f.sw && st[s]&distance != none {
-			w.arrive(s, w.n.seeds[s], false)
+			w.arrive(s, w.n.sends(s, d), false)
 		}
 	}
 	w.spread(st, f)
@@ -131,12 +131,12 @@ func (w *worker) ways(st []uint16, f failure, s int32) (up, rest []uint64) {
 	return up, rest
 }
 
-// carry marks the arcs that the packets of the last spread take.
-func (w *worker) carry(arcs []bool, st []uint16) {
+// carry adds to each arc the tags of the packets of the last spread that take it.
+func (w *worker) carry(arcs []uint8, st []uint16) {
 	for _, s := range w.carriers {
 		for i, a := range w.n.g.Out(s) {
 			if w.n.uses(st, s, &a) {
-				arcs[w.n.g.First(s)+int32(i)] = true
+				arcs[w.n.g.First(s)+int32(i)] |= w.departing(s, a.Dir)
 			}
 		}
 	}
@@ -176,7 +176,7 @@ func (w *worker) turns(m *matrix, st []uint16, f failure, d int32, hosts bool) {
 			})
 		}
 		if hosts {
-			each(uint64(n.seeds[s]), 0, func(t int32) {
+			each(uint64(n.sends(s, d)), 0, func(t int32) {
 				same := m.at(n.planes[t][t], s, k)
 				or(same, rest)
 				or(same, up)
@@ -209,8 +209,8 @@ func (w *worker) entries(st []uint16, f failure, s int32) []entry {
 			out = append(out, entry{int32(i), w.departing(a.To, back.Dir)})
 		}
 	}
-	if w.n.seeds[s] != 0 {
-		out = append(out, entry{int32(len(arcs)), w.n.seeds[s]})
+	if own := w.n.sends(s, s); own != 0 {
+		out = append(out, entry{int32(len(arcs)), own})
 	}
 	return out
 }
@@ -221,7 +221,7 @@ func (w *worker) tunnel(m *matrix, t *tunnel, to, at []uint16, f failure) {
 	if t.from == f.sw || t.to == f.sw || at[t.from]&distance == none {
 		return
 	}
-	w.fromHosts(to, f)
+	w.fromHosts(t.from, to, f)
 	in := w.entries(to, f, t.from)
 	var tags uint8
 	for _, e := range in {

@@ -79,7 +79,7 @@ func (w *worker) beyond(a *Analysis, s, d int32) string {
 	n := w.n
 	fresh := a.worker()
 	fresh.prepare(a)
-	fresh.fromHosts(w.before(d), nothing)
+	fresh.fromHosts(d, w.before(d), nothing)
 	fresh.turns(fresh.seen, w.before(d), nothing, d, true)
 	arcs := n.g.Out(s)
 	for plane := range n.numPlanes {

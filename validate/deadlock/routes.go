@@ -48,7 +48,7 @@ func (r *routes) to(d int32) []uint16 {
 func (r *routes) compute(d int32, w *worker) []uint16 {
 	row := make([]uint16, len(r.n.g.Switches))
 	r.n.route(d, nothing, nil, row, w)
-	w.fromHosts(row, nothing)
+	w.fromHosts(d, row, nothing)
 	for _, x := range w.carriers {
 		row[x] |= reached
 	}

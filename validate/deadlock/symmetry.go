@@ -92,7 +92,7 @@ func newSymmetry(n *network) *symmetry {
 	y := &symmetry{n: n, label: make([]int32, s), parent: make([]int32, s), sorted: make([][]int32, s), mate: make([]int32, s), budget: 4*len(g.Arcs) + 1024}
 	type label struct {
 		tier, up, all int
-		seeds         uint8
+		sender        int32
 		dest, again   bool
 		remap         *[qos.NumPriorities]uint8
 		tunnel        int32 // keeps the ends of tunnels in place
@@ -101,7 +101,7 @@ func newSymmetry(n *network) *symmetry {
 	labels := map[label]int32{}
 	for i := range int32(s) {
 		y.mate[i], y.parent[i] = -1, int32(s)
-		l := label{tier: g.Switches[i].Tier, seeds: n.seeds[i], dest: n.destOf[i] >= 0, again: n.upAgain[i], remap: n.remap[i], tunnel: -1}
+		l := label{tier: g.Switches[i].Tier, sender: n.sender[i], dest: n.destOf[i] >= 0, again: n.upAgain[i], remap: n.remap[i], tunnel: -1}
 		if ends[i] {
 			l.tunnel = i
 		}
@@ -269,12 +269,12 @@ func (m *matrix) spread(n *network, swaps []swap) {
 	}
 }
 
-// spread marks every arc that swaps map a marked arc to.
-func (n *network) spread(arcs []bool, swaps []swap) {
+// spread adds the tags on each arc to every arc that swaps map it to.
+func (n *network) spread(arcs []uint8, swaps []swap) {
 	more := false
 	same := func(a, b int32) {
 		if arcs[a] != arcs[b] {
-			arcs[a], arcs[b], more = true, true, true
+			arcs[a], arcs[b], more = arcs[a]|arcs[b], arcs[a]|arcs[b], true
 		}
 	}
 	place := make([]int32, 64*n.shape.widest())

@@ -32,6 +32,8 @@ type Graph struct {
 	Bundles  []Bundle // between two switches, in the order of their first link
 	// Tiers is the number of tiers; each switch's tier is less than that.
 	Tiers int
+	// Sent are the classes that hosts send losslessly, or would if their ports were lossless.
+	Sent qos.PrioritySet
 	// Disputes are switches whose position contradicts their role.
 	Disputes []Dispute
 
@@ -54,6 +56,9 @@ type Switch struct {
 type HostPort struct {
 	Port *intent.Port
 	NIC  *intent.NIC
+	// Sends are the classes that the NIC sends and receives, and expects to be lossless. Classes
+	// that are lossless at no host are among them.
+	Sends qos.PrioritySet
 }
 
 // Bundle is the set of parallel links between two switches that pause the same priorities at
@@ -93,11 +98,12 @@ func Running(f *intent.Fabric, pauses func(*intent.Port) qos.PrioritySet) *Graph
 			e, _ := p.Peer()
 			if h := f.Host(e.Device); h != nil {
 				if n := h.NIC(e.Port); n != nil {
-					g.Switches[i].Hosts = append(g.Switches[i].Hosts, HostPort{p, n})
+					g.Switches[i].Hosts = append(g.Switches[i].Hosts, HostPort{Port: p, NIC: n})
 				}
 			}
 		}
 	}
+	g.send()
 	g.bundle()
 	g.arcs()
 	g.rank()

@@ -62,6 +62,7 @@ func (g *Graph) rank() {
 		}
 	}
 	dist := g.distances(declared)
+	g.raise(declared, dist)
 	for i := range g.Switches {
 		s := &g.Switches[i]
 		switch {
@@ -78,6 +79,44 @@ func (g *Graph) rank() {
 		g.Tiers = max(g.Tiers, s.Tier+1)
 	}
 	g.direct()
+}
+
+// raise gives a role the tier above another one if the words give both the same tier, its switches
+// are linked to those of the other, and they are farther from hosts: a leaf above ToRs, and a spine
+// above such leaves or above fabric switches.
+func (g *Graph) raise(declared, dist []int) {
+	if len(g.Fabric.Routing.Tiers.V) > 0 {
+		return
+	}
+	tier := func(i int32) int {
+		if declared[i] < 0 && dist[i] != far {
+			return dist[i]
+		}
+		return declared[i]
+	}
+	nearest, of := map[string]int{}, map[string][]int32{}
+	for i := range g.Switches {
+		role := g.Switches[i].Switch.Role
+		if d, ok := nearest[role]; !ok || dist[i] < d {
+			nearest[role] = dist[i]
+		}
+		of[role] = append(of[role], int32(i))
+	}
+	for range len(of) { // each round raises one role; a fabric has no more tiers than roles
+		i := slices.IndexFunc(g.Switches, func(s Switch) bool {
+			i := g.index[s.Switch]
+			return declared[i] >= 0 && dist[i] != far && nearest[s.Switch.Role] > declared[i] && slices.ContainsFunc(g.Out(i), func(a Arc) bool {
+				return tier(a.To) == tier(i) && dist[a.To] < dist[i] && g.Switches[a.To].Switch.Role != s.Switch.Role
+			})
+		})
+		if i < 0 {
+			return
+		}
+		up := declared[i] + 1
+		for _, k := range of[g.Switches[i].Switch.Role] {
+			declared[k] = up
+		}
+	}
 }
 
 // distances counts the links from each switch to the nearest switch with hosts or, in a fabric

@@ -86,6 +86,25 @@ func TestTiers(t *testing.T) {
 	}
 }
 
+// TestTiersOfOneWord checks roles whose words give two tiers the same place: links decide then.
+func TestTiersOfOneWord(t *testing.T) {
+	for _, roles := range [][3]string{{"tor", "leaf", "spine"}, {"tor", "fabric", "spine"}, {"leaf", "spine", "spine-plane"}, {"rack", "pod-agg", "spine"}} {
+		g := New(load(t, fmt.Sprintf(`switches:
+  a[1-2]: {os: sonic, role: %s}
+  b[1-2]: {os: sonic, role: %s}
+  c1: {os: sonic, role: %s}
+hosts: {"gpu[1-2]": {nics: {n0: {}}}}
+links:
+  - {a: "a[1-2]/h", b: "gpu[1-2]/n0", cable: 5m, speed: 400G}
+  - {a: "a[1-2]/u[1-2]", b: "b[1-2]/d[1-2]", pattern: mesh, cable: 5m, speed: 400G}
+  - {a: "b[1-2]/u", b: "c1/d[1-2]", cable: 5m, speed: 400G}
+`, roles[0], roles[1], roles[2])))
+		if got := tiers(g); got != "a1:0 a2:0 b1:1 b2:1 c1:2" {
+			t.Errorf("%v: %s", roles, got)
+		}
+	}
+}
+
 func TestDisputes(t *testing.T) {
 	g := New(threeTier(t, [3]string{"leaf", "spine", "spine"}, ""))
 	if len(g.Disputes) != 0 {

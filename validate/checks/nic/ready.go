@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
 // rdmaModules are the kernel modules that create the RDMA devices of each driver's cards.
@@ -50,7 +52,7 @@ func (p *portCheck) noRDMA(at string) {
 	switch {
 	case p.want.RDMA != "":
 		severity = checks.Error
-	case !p.want.ToS.Set:
+	case !p.want.ToS.Set || !p.mayNeedRDMA():
 		return
 	}
 	fix := "load the module that makes the RDMA device of the card"
@@ -61,6 +63,18 @@ func (p *portCheck) noRDMA(at string) {
 		fix = "RDMA is off in the NVM of the card: apply the intent to the host, which turns it on there, and reboot the host"
 	}
 	p.add("NIC-13", severity, p.name, at, fix, "the NIC has no RDMA device")
+}
+
+// mayNeedRDMA reports whether a NIC that states no RDMA device may be meant to have one: no NIC of
+// its host states one, and its port is lossless or no NIC of the fabric states one either.
+func (p *portCheck) mayNeedRDMA() bool {
+	n := p.host.NIC(p.name)
+	if n == nil || topology.RDMAOf(n) != topology.UnknownRDMA {
+		return false
+	}
+	return p.want.PFC.V != 0 || !slices.ContainsFunc(p.fabric.Hosts, func(h *intent.Host) bool {
+		return slices.ContainsFunc(h.NICs, func(m *intent.NIC) bool { return m.RDMA.V != "" })
+	})
 }
 
 func (p *portCheck) transport(at string) {

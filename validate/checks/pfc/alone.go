@@ -76,7 +76,7 @@ func pausedClasses(r *checks.File, name string, q *qos.Port) {
 }
 
 func pausedControl(r *checks.File, name string, q *qos.Port) {
-	if high := q.PFC.V & qos.Priorities(6, 7); high != 0 {
+	if high := q.PFC.V & qos.Priorities(6, 7) &^ dualToR(q.PFC.V, r.Everywhere); high != 0 {
 		r.Found(checks.Warning, name, qos.KindPFC.Attr(), "priorities %s are lossless, and control traffic uses 6 and 7", high)
 	}
 }

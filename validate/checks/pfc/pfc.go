@@ -10,6 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/checks/class"
+	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
 // Checks are the checks of PFC and of its watchdog.
@@ -317,8 +318,19 @@ func losslessClasses(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	}
 }
 
+// dualToR returns the priorities among those of a port that switches with two ToRs a rack use
+// between themselves for bounced traffic: 2 and 6 for the 3 and 4 of hosts
+// (sonic-net/SONiC doc/qos/tunnel_dscp_remapping.md).
+func dualToR(set, hosts qos.PrioritySet) qos.PrioritySet {
+	if bounced := qos.Priorities(2, 6); hosts == qos.Priorities(3, 4) && set == hosts|bounced {
+		return bounced
+	}
+	return 0
+}
+
 func losslessControl(r *checks.Switch, p *intent.Port, _ *qos.Port, k *intent.Class) {
-	if k.Priority.V >= 6 {
+	bounced := topology.Bounced(r.Device.Fabric) | dualToR(p.Settings.Lossless(), r.Device.Fabric.LosslessAtHosts())
+	if k.Priority.V >= 6 && !bounced.Has(k.Priority.V) {
 		r.Found(checks.Finding{Severity: checks.Warning, Where: k.Lossless.From.String(),
 			What: fmt.Sprintf("class %s makes priority %d lossless", k.Name, k.Priority.V)}, p.Name)
 	}
@@ -339,20 +351,9 @@ func pfcWithoutRDMA(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	switch {
 	case !linked:
 		r.Found(checks.Finding{Severity: checks.Warning, Where: p.Pos.String(), What: "PFC is on for ports that no link of the intent uses"}, p.Name)
-	case !p.Uplink() && !CarriesRDMA(r.Device.Fabric, peer):
+	case !p.Uplink() && topology.RDMAAt(r.Device.Fabric, peer) == topology.NoRDMA:
 		r.Found(checks.Finding{Severity: checks.Warning, Where: p.Link.Pos.String(), What: "PFC is on towards NICs that have no RDMA device in the intent", Fix: "state rdma of the NIC, or make the classes lossy on these ports"}, p.Name)
 	}
-}
-
-// CarriesRDMA reports whether a NIC has an RDMA device by the intent. It is true if no NIC of
-// the host states one.
-func CarriesRDMA(f *intent.Fabric, e intent.Endpoint) bool {
-	h := f.Host(e.Device)
-	if h == nil || !slices.ContainsFunc(h.NICs, func(n *intent.NIC) bool { return n.RDMA.V != "" }) {
-		return true
-	}
-	n := h.NIC(e.Port)
-	return n == nil || n.RDMA.V != ""
 }
 
 // Live reports whether a mismatch is about PFC in operation: its state, or the

@@ -188,6 +188,9 @@ func unmanaged(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	}
 	if len(has) > 0 {
 		group := fmt.Sprintf("%s of %s, %s at %s over %s", r.Device.Switch.OS, checks.RoleOf(r.Device.Switch), strings.TrimSpace(checks.Towards(p)), p.Speed.V, p.Cable.V)
+		if own := p.Settings.Lossless(); own != r.Device.Fabric.Settings.Lossless() {
+			group += fmt.Sprintf(", with PFC %s", own)
+		}
 		r.Trait(group, strings.Join(has, ", "), p.Name, p.Pos.String())
 	}
 }
