@@ -19,7 +19,7 @@ func TestChecks(t *testing.T) {
 var families = []struct{ prefix, title string }{
 	{"CLS", "Classification"}, {"PFC", "PFC"}, {"BUF", "Buffers and headroom"}, {"ECN", "ECN"}, {"SCH", "Scheduling"},
 	{"MTU", "MTU"}, {"WD", "PFC watchdog"}, {"NIC", "NICs"}, {"DCB", "DCBX"}, {"TOP", "Topology and deadlock"},
-	{"ISL", "Islands"}, {"TUN", "Tunnels"}, {"TRM", "Packet trimming"}, {"LB", "Load balancing"}, {"PRT", "Ports"}, {"OPS", "Operations"}, {"gate:", "Counters"}, {"", "The rest"},
+	{"ISL", "Islands"}, {"TUN", "Tunnels"}, {"TRM", "Packet trimming"}, {"LB", "Load balancing"}, {"PRT", "Ports"}, {"OPS", "Operations"}, {"gate:", "Counters"}, {"KNOWN", "Published faults"}, {"", "The rest"},
 }
 
 func listOfChecks() string {
@@ -74,7 +74,7 @@ func folded(b *strings.Builder) {
 // cell escapes a text for use in a table cell.
 func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
-var checkName = regexp.MustCompile(`\b(?:gate:[a-z]+(?:-[a-z]+)*|(?:CLS|PFC|BUF|ECN|SCH|MTU|WD|NIC|DCB|TOP|ISL|TUN|TRM|LB|PRT|OPS)-\d\d)\b`)
+var checkName = regexp.MustCompile(`\b(?:gate:[a-z]+(?:-[a-z]+)*|(?:CLS|PFC|BUF|ECN|SCH|MTU|WD|NIC|DCB|TOP|ISL|TUN|TRM|LB|PRT|OPS|KNOWN)-\d\d)\b`)
 
 // Every check named on a page must be in the catalogue.
 func TestNamesOfChecks(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/checks/known"
 )
 
 // source returns the data that a pair changes: the intent, the configuration of a switch, or
@@ -95,6 +96,9 @@ func TestEverySourceHasAPair(t *testing.T) {
 	}
 	for _, e := range elsewhere {
 		note(e.id, e.reads, e.test)
+	}
+	for i := range known.Checks {
+		note(known.Checks[i].ID, known.Checks[i].Reads, "TestKnownFaults")
 	}
 	for _, c := range Checks() {
 		if !c.Made() {

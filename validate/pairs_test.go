@@ -16,6 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/sonic"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/checks/known"
 )
 
 // pair is a fabric that triggers a check, and its healthy twin: the base without the change.
@@ -384,6 +385,9 @@ func TestEveryCheckHasAPair(t *testing.T) {
 	}
 	for _, id := range []string{"CFG-01", "CFG-02", "CLS-19", "PFC-15", "PRT-07", "WD-06"} { // TestAloneNamesFaults, TestBrokenConfigurationsAreNamed in package fleet
 		has[id] = true
+	}
+	for i := range known.Checks { // TestKnownFaults, TestKnownFaultsOfHosts
+		has[known.Checks[i].ID] = true
 	}
 	for _, c := range Checks() {
 		if c.Made() && !has[c.ID] {

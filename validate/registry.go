@@ -17,6 +17,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks/forwarding"
 	"github.com/roce-fabric/roce-fabric/validate/checks/headroom"
 	"github.com/roce-fabric/roce-fabric/validate/checks/identity"
+	"github.com/roce-fabric/roce-fabric/validate/checks/known"
 	"github.com/roce-fabric/roce-fabric/validate/checks/mtu"
 	nics "github.com/roce-fabric/roce-fabric/validate/checks/nic"
 	"github.com/roce-fabric/roce-fabric/validate/checks/operations"
@@ -27,7 +28,7 @@ import (
 
 // registry holds all checks, sorted by ID.
 var registry = assemble(class.Checks, pfc.Checks, buffers.Checks, headroom.Checks, ecn.Checks, mtu.Checks, nics.Checks,
-	paths.Checks, forwarding.Checks, ports.Checks, cabling.Checks, identity.Checks, operations.Checks, counters.Checks)
+	paths.Checks, forwarding.Checks, ports.Checks, cabling.Checks, identity.Checks, operations.Checks, counters.Checks, known.Checks)
 
 func assemble(families ...[]checks.Check) []*checks.Check {
 	var all []*checks.Check

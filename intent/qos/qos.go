@@ -393,6 +393,8 @@ type Port struct {
 	// Inside is set for an internal port of a running device, which traffic passes in transit
 	// through the device.
 	Inside bool
+	// MACsec is set for a port of a running device that MACsec encrypts. It is read, never compared.
+	MACsec bool
 
 	Trust Opt[Trust]
 	Maps  Opt[*Maps]

@@ -176,6 +176,7 @@ func (d *decoder) port(name string, row Row) {
 		p.Inside = role == "Rec"
 		d.note(TPort, name, "role", role, "a port inside of the switch: traffic that passes it takes its queues and groups, which are not checked")
 	}
+	p.MACsec = row["macsec"] != ""
 	for q := range p.Queues {
 		p.Queues[q].ECN = qos.Of(qos.ECN{})
 		p.Groups[q].Lossless = qos.Of(false)
