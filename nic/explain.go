@@ -163,7 +163,7 @@ func (e *Explanation) rdma(p *Port) {
 		dscp := p.ToS.V >> 2
 		how := fmt.Sprintf("DSCP %d is ToS %s: the two low bits are ECN's; of connections that set none", dscp, tosPair(dscp))
 		e.add(p, FieldToS, "RDMA-CM ToS", tosText(p.ToS.V), how, "RDMA stack, rdma_cm/"+dev+"/ports/1/default_roce_tos in configfs")
-		e.Advice = append(e.Advice, fmt.Sprintf("applications that open queue pairs without RDMA-CM state the class themselves: NCCL_IB_TC=%d, UCX_IB_TRAFFIC_CLASS=%d", p.ToS.V, p.ToS.V))
+		e.Advice = append(e.Advice, fmt.Sprintf("applications that open queue pairs without RDMA-CM state the class themselves: NCCL_IB_TC=%d, UCX_IB_TRAFFIC_CLASS=%d; 'roce-fabric advise' has the line for each library", p.ToS.V, p.ToS.V))
 	}
 	show(e, p, FieldTrafficClass, "traffic class", p.TrafficClass, tosText, "of all queue pairs", "RDMA stack, tc/1/traffic_class of "+dev+", NVIDIA's own driver alone")
 }

@@ -38,6 +38,7 @@ sed s/leaf1/leaf2/ leaf1.cfg >leaf2.txt
 
 // exampleSetups maps commands to their setups. Other commands need none.
 var exampleSetups = map[string]exampleSetup{
+	"roce-fabric advise":           {first: anIntent},
 	"roce-fabric apply":            {first: aLab, each: "roce-fabric rollback --allow traffic-loss >/dev/null 2>&1 || true\nroce-fabric plan --only role:leaf --save leaves.plan >/dev/null\n"},
 	"roce-fabric check":            {first: savedConfigs + "cp eos.yaml fabric.yaml; mkdir fabric; cp mixed.yaml fabric/; ln -s $REPOSITORY/" + yangModels + " yang-models\n"},
 	"roce-fabric completion":       {first: "mkdir -p ~/.local/share/bash-completion/completions\n"},

@@ -36,7 +36,7 @@ func (j *judge) rdmaInWrongPriority() {
 		}
 		for _, p := range w.ports {
 			if f, ok := p.stray("sent", drivers.RDMATxBytes, drivers.PriorityTxBytes, drivers.RDMATxPackets, drivers.PriorityTxPackets, drivers.CNPSent); ok {
-				f.Fix = "set the traffic class of the application: NCCL_IB_TC, UCX_IB_TRAFFIC_CLASS, or the ToS of its connections"
+				f.Fix = "set the traffic class of the application: NCCL_IB_TC, UCX_IB_TRAFFIC_CLASS, or the ToS of its connections: 'roce-fabric advise' has the line for each library"
 				sent = append(sent, f)
 			}
 			if f, ok := p.stray("received", drivers.RDMARxBytes, drivers.PriorityRxBytes, drivers.RDMARxPackets, drivers.PriorityRxPackets, drivers.CNPHandled, drivers.CNPIgnored); ok {

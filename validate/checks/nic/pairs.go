@@ -29,7 +29,7 @@ func (p *portCheck) pairs(at string) {
 		if prio >= 0 {
 			in = fmt.Sprintf("priority %d", prio)
 		}
-		p.add("NIC-16", checks.Warning, p.name, at, fmt.Sprintf("set NCCL_IB_TC=%d, UCX_IB_TRAFFIC_CLASS=%d or the like in %s", w.ToS.V, w.ToS.V, term.CleanLine(use.Program)),
+		p.add("NIC-16", checks.Warning, p.name, at, fmt.Sprintf("set NCCL_IB_TC=%d, UCX_IB_TRAFFIC_CLASS=%d or the like in %s: 'roce-fabric advise' has the line for each library", w.ToS.V, w.ToS.V, term.CleanLine(use.Program)),
 			"%s sends RDMA with DSCP %d (%s), seen on %d of its %s; the intent says DSCP %d", term.CleanLine(use.Program), use.DSCP, in, use.Read, words.Count(use.Of, "queue pair"), w.ToS.V>>2)
 	}
 }

@@ -28,7 +28,7 @@ func (p *portCheck) relations() {
 		p.stall(toWrite("stallPrevention: auto"))
 	}
 	if h.Missing[nic.FieldTrafficClass] == nic.NotInDriver && w.ToS.Set && !h.VF {
-		p.add("NIC-06", checks.Info, p.name, w.From[nic.FieldTrafficClass], fmt.Sprintf("set NCCL_IB_TC=%d, UCX_IB_TRAFFIC_CLASS=%d or the like in the applications", w.ToS.V, w.ToS.V),
+		p.add("NIC-06", checks.Info, p.name, w.From[nic.FieldTrafficClass], fmt.Sprintf("set NCCL_IB_TC=%d, UCX_IB_TRAFFIC_CLASS=%d or the like in the applications: 'roce-fabric advise' has the line for each library", w.ToS.V, w.ToS.V),
 			"the driver has no traffic class for queue pairs opened without RDMA-CM: ToS %d applies only to RDMA-CM (layer %s)", h.ToS.Or(w.ToS.V), nic.LayerRDMA)
 	}
 	if !w.BufferSpeed.Set {
