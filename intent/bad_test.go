@@ -38,7 +38,7 @@ var badCases = []struct {
 	{"duplicate key", good + "mtu: {host: 9000, host: 9000}\nmtu: {}\n", `7:19: duplicate key "host", first at 7:7` + "\n" +
 		`8:1: duplicate key "mtu", first at 7:1`, false},
 	{"all at once", good + "mtu: {hosts: 1}\ntrust: both\npfc: {watchdog: {detect: 5}}\nswitches: {a: {os: junos}}\n", `7:7: unknown key "hosts"` + "\n" +
-		`8:8: trust must be dscp or pcp, not "both"` + "\n" +
+		`8:8: trust must be dscp, pcp or none, not "both"` + "\n" +
 		`9:26: detect: "5" has no unit` + "\n" +
 		`10:20: os must be sonic, eos, nxos or cumulus, not "junos"`, true},
 	{"map expected", good + "switches: 3\n", `7:11: switches must be a map, not a whole number`, true},
@@ -155,7 +155,7 @@ var badCases = []struct {
 		`9:12: the window has no day` + "\n" +
 		`9:50: there is no time zone "Europe/Bonn"` + "\n" +
 		`10:40: there is no time zone "Local"`, false},
-	{"trust", good + "trust: dcsp\n", `7:8: trust must be dscp or pcp, not "dcsp"`, true},
+	{"trust", good + "trust: dcsp\n", `7:8: trust must be dscp, pcp or none, not "dcsp"`, true},
 	{"override of an unknown class", good + "roles: {leaf: {classes: {rmda: {bandwidth: 5%}}}}\nswitches: {a: {os: sonic, role: leaf}}\n", `7:26: no class "rmda" in the fabric`, false},
 	{"override of a priority", good + "roles: {leaf: {classes: {rdma: {priority: 4}}}}\nswitches: {a: {os: sonic, role: leaf}}\n", `7:33: unknown key "priority"`, true},
 	{"override of the sum", good + "switches: {a: {os: sonic, classes: {rdma: {bandwidth: 80%}, default: {bandwidth: 30%}}}}\n", `7:82: the bandwidths of rdma and default add up to 110%, more than 100%`, false},

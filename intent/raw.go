@@ -66,7 +66,7 @@ type rawLoadBalancing struct {
 // wins.
 type rawCommon struct {
 	PFC     *rawPFC     `key:"pfc" doc:"Priority flow control."`
-	Trust   opt[string] `key:"trust" enum:"dscp,pcp" doc:"Field of a packet that selects its class. Default dscp."`
+	Trust   opt[string] `key:"trust" enum:"dscp,pcp,none" doc:"Field of a packet that selects its class; none: no field does, and all packets that enter are in the switch's default class. Default dscp."`
 	MTU     *rawMTU     `key:"mtu" doc:"Sizes of the largest packets, bytes."`
 	Buffers *rawBuffers `key:"buffers" doc:"Parameters of the buffer arithmetic."`
 	Keep    *rawKeep    `key:"keep" doc:"Settings of ports that stay as the switch has them: they are neither compared nor written."`

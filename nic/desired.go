@@ -200,9 +200,13 @@ func (b *builder) dropPortSettings(owner *intent.NIC) {
 	b.problems = nil // the owner reports the same problems
 }
 
-// trust sets how received frames are classified. A NIC has no PCP map.
+// trust sets how received frames are classified. A NIC has no PCP map. A NIC always trusts
+// something: where the switch port trusts nothing, the NIC's setting is left alone.
 func (b *builder) trust() {
 	s, p := b.settings, b.port
+	if s.Trust.V == qos.TrustNone {
+		return
+	}
 	p.Trust = qos.Of(s.Trust.V)
 	b.from(s.Trust.From, FieldTrust)
 	if s.Trust.V != qos.TrustDSCP {

@@ -137,8 +137,21 @@ type builder struct {
 
 func (b *builder) global(sw *intent.Switch) {
 	d, s, keeps := b.device, sw.Settings, sw.Globals.V == intent.GlobalsKeep
-	if s.Trust.V == qos.TrustDSCP && !keeps {
-		g := qos.UnmappedMaps()
+	// With a switch-wide map, a port without a map of its own would classify. There is none if no
+	// port classifies, and none is written if some do.
+	unclassified := 0
+	for _, p := range sw.Ports {
+		if p.Settings.Trust.V == qos.TrustNone {
+			unclassified++
+		}
+	}
+	g := qos.UnmappedMaps()
+	switch {
+	case keeps:
+	case unclassified == len(sw.Ports):
+		g.Unmanage(qos.PCPToTC, qos.TCToQueue, qos.TCToGroup, qos.PFCToQueue, qos.PFCToGroup, qos.TCToDSCP)
+		d.GlobalMaps = qos.Of(g)
+	case unclassified == 0 && s.Trust.V == qos.TrustDSCP:
 		g.Unmanage(qos.PCPToTC, qos.PFCToGroup)
 		g.DSCPToTC = b.mapsOf(s).DSCPToTC
 		d.GlobalMaps = qos.Of(g)
@@ -156,7 +169,7 @@ func (b *builder) mapsOf(s *intent.Settings) *qos.Maps {
 		return m
 	}
 	m := qos.UnmappedMaps()
-	if s.Trust.V != qos.TrustPCP {
+	if s.Trust.V == qos.TrustDSCP {
 		m.Unmanage(qos.PCPToTC)
 	}
 	// On chips whose SAI lacks this map, the priority of a sent pause follows the group.
@@ -175,7 +188,8 @@ func (b *builder) mapsOf(s *intent.Settings) *qos.Maps {
 	}
 	for _, k := range s.Classes {
 		c := class(k)
-		if s.Trust.V == qos.TrustPCP {
+		switch s.Trust.V {
+		case qos.TrustPCP:
 			for _, p := range k.PCP.V {
 				m.PCPToTC[p] = int8(c.Priority)
 			}
@@ -185,7 +199,7 @@ func (b *builder) mapsOf(s *intent.Settings) *qos.Maps {
 					m.PCPToTC[p] = int8(c.Priority)
 				}
 			}
-		} else {
+		case qos.TrustDSCP:
 			for _, dscp := range k.DSCP.V {
 				m.DSCPToTC[dscp] = int8(c.Priority)
 			}
@@ -197,7 +211,7 @@ func (b *builder) mapsOf(s *intent.Settings) *qos.Maps {
 			m.PFCToGroup[c.Priority] = int8(c.Group)
 		}
 	}
-	if s.Keep.CodePoints.V {
+	if s.Keep.CodePoints.V && s.Trust.V != qos.TrustNone {
 		m.KeepUnmapped()
 	}
 	if s.Keep.Queues.V {

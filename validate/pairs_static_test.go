@@ -53,6 +53,8 @@ var classPairs = []pair{
 		m.DSCPToTC[26] = 0
 		d.GlobalMaps.V = &m
 	}, place: "leaf1", says: "the DSCP map of the switch is 26:0, that of its ports is 26:3", fix: "apply"},
+	// The intent says so: no CLS-04.
+	{id: "CLS-19", severity: checks.Warning, old: "trust: dscp\n", new: "trust: none\n", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "trust is none", fix: "trust dscp", also: []string{"CLS-14"}},
 	{id: "CLS-18", severity: checks.Warning, old: "dscp: [26]", new: "dscp: [56]", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "lossless class rdma has DSCP 56", fix: "48 and 56"},
 }
 

@@ -623,6 +623,9 @@ func (d *Device) alone(name string, p *Port) *Device {
 			used.Unmanage(PCPToTC)
 		case TrustPCP:
 			used.Unmanage(DSCPToTC)
+		case TrustNone:
+			used.fill(DSCPToTC, Unmapped)
+			used.fill(PCPToTC, Unmapped)
 		}
 		m = &used
 	}

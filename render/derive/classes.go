@@ -20,18 +20,19 @@ type class struct {
 	pcpSet   bool // pcp holds something other than the priority itself
 }
 
-// trustOf returns the field by which a port classifies packets. If the OS does not state it, it
-// is the field whose map distinguishes more than one class.
+// trustOf returns the field by which a port classifies packets, none if no field puts one into
+// another class than 0. If the OS does not state it, it is the field whose map does.
 func trustOf(d *qos.Device, name string) qos.Trust {
 	p := d.Ports[name]
-	if t := p.Trust.Or(""); t == qos.TrustDSCP || t == qos.TrustPCP {
-		return t
-	}
 	m := d.MapsOf(name)
-	if m == nil || p.Trust.Set {
+	switch t := p.Trust.Or(""); {
+	case t != "":
+		return t
+	case m == nil:
 		return qos.TrustDSCP
-	}
-	if !distinguishes(m.DSCPToTC[:]) && distinguishes(m.PCPToTC[:]) {
+	case m.Classes() == qos.Priorities(0):
+		return qos.TrustNone
+	case !distinguishes(m.DSCPToTC[:]) && distinguishes(m.PCPToTC[:]):
 		return qos.TrustPCP
 	}
 	return qos.TrustDSCP
@@ -61,9 +62,10 @@ func (d *deriver) usualTables() tables {
 			if s.ports[n].run.PFC.Or(0) != 0 {
 				weight = pauses
 			}
-			if trustOf(s.Running, n) == qos.TrustPCP {
+			switch trustOf(s.Running, n) {
+			case qos.TrustPCP:
 				*pcps.At(m.PCPToTC) += weight
-			} else {
+			case qos.TrustDSCP:
 				*dscps.At(m.DSCPToTC) += weight
 			}
 		}
@@ -100,7 +102,7 @@ func (d *deriver) leaveOthers(usual tables) (used qos.PrioritySet) {
 			m, p := s.Running.MapsOf(n), s.ports[n]
 			var other bool
 			switch {
-			case m == nil || p.link != nil:
+			case m == nil || p.link != nil || trustOf(s.Running, n) == qos.TrustNone:
 			case trustOf(s.Running, n) == qos.TrustPCP:
 				other = usual.pcp == nil || m.PCPToTC != *usual.pcp
 			default:

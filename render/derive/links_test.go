@@ -292,7 +292,6 @@ func TestSettingsThatNoIntentExpresses(t *testing.T) {
 		}, "maps.tc_to_queue", true},
 		"a weight of 0":     {func(p *qos.Port) { weights(p, 0, 50) }, "queues[0].scheduler", true},
 		"an MTU of nothing": {func(p *qos.Port) { p.MTU = qos.Of(68) }, "mtu", false},
-		"trust of nothing":  {func(p *qos.Port) { p.Trust = qos.Of(qos.TrustNone) }, "trust", false},
 		"a watchdog of 1ns": {func(p *qos.Port) {
 			p.Watchdog = qos.Of(qos.Watchdog{Enabled: true, Priorities: qos.Priorities(3), Action: "drop", Detect: 1, Restore: 1})
 		}, "watchdog", true},
@@ -315,6 +314,36 @@ func TestSettingsThatNoIntentExpresses(t *testing.T) {
 				t.Errorf("%s of Ethernet8 is kept: %v, and changes: %v\n%s", c.field, kept, changes, r.Text)
 			}
 		})
+	}
+}
+
+// A port that classifies nothing keeps that, whether the system states it or has everything in
+// class 0.
+func TestNoClassificationIsStated(t *testing.T) {
+	for name, do := range map[string]func(*qos.Port){
+		"stated": func(p *qos.Port) {
+			m := *p.Maps.V
+			for i := range m.DSCPToTC {
+				m.DSCPToTC[i] = qos.Unmapped
+			}
+			p.Trust, p.Maps = qos.Of(qos.TrustNone), qos.Of(&m)
+		},
+		"everything in class 0": func(p *qos.Port) {
+			m := *p.Maps.V
+			m.DSCPToTC[26] = 0
+			p.Trust, p.Maps = qos.Opt[qos.Trust]{}, qos.Of(&m)
+		},
+	} {
+		s := running("leaf1", "Ethernet0", "Ethernet8")
+		do(s.Running.Ports["Ethernet8"])
+		r := derived(t, Input{Switches: []Switch{s}})
+		leaf := r.Fabric.Switch("leaf1")
+		if one, other := leaf.Port("Ethernet0"), leaf.Port("Ethernet8"); one.Settings.Trust.V != qos.TrustDSCP || other == nil || other.Settings.Trust.V != qos.TrustNone {
+			t.Errorf("%s: trust is not none on Ethernet8 alone:\n%s", name, r.Text)
+		}
+		if want := r.Desired["leaf1"]; want.GlobalMaps.Set || want.Ports["Ethernet8"].Maps.V.Classes() != qos.Priorities(0) {
+			t.Errorf("%s: the switch would classify on Ethernet8: %v %v", name, want.GlobalMaps, want.Ports["Ethernet8"].Maps.V)
+		}
 	}
 }
 

@@ -132,7 +132,7 @@ func (d *deriver) accepts(s *box, name string) accept {
 	} else {
 		a.pause = []bool{false, true}
 	}
-	if p.Trust.Set && p.Trust.V != qos.TrustNone || m != nil && (distinguishes(m.DSCPToTC[:]) || distinguishes(m.PCPToTC[:])) {
+	if p.Trust.Set || m != nil {
 		a.trust = []qos.Trust{trustOf(s.Running, name)}
 	}
 	a.keep = []keeps{{}}

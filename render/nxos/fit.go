@@ -9,7 +9,8 @@ import (
 
 // Fit adapts a compiled device to NX-OS. It unsets what NX-OS does not support: the values that
 // [lines.Fit] unsets, and trust. Code points that a map does not list stay as they are, and so
-// does the table that the port does not trust. A device without ports has no polling interval; a
+// does the table that the port does not trust. A port that trusts nothing has everything in group 0,
+// as without a policy. A device without ports has no polling interval; a
 // polling interval that does not divide the watchdog times is lowered to the largest that does
 // and is at least 100 ms, if there is one. Unused queues above a strict queue become strict, as
 // NX-OS requires strict queues to be adjacent from the highest down (Nexus 9000 NX-OS QoS
@@ -50,12 +51,18 @@ func Fit(d *qos.Device) {
 func fitMaps(m *qos.Maps, trust qos.Trust, pfc qos.PrioritySet) *qos.Maps {
 	out := *m
 	for i := range out.DSCPToTC {
-		if out.DSCPToTC[i] == qos.Unmapped || trust == qos.TrustPCP {
+		switch {
+		case trust == qos.TrustNone:
+			out.DSCPToTC[i] = 0
+		case out.DSCPToTC[i] == qos.Unmapped || trust == qos.TrustPCP:
 			out.DSCPToTC[i] = qos.Unmanaged
 		}
 	}
 	for i := range qos.NumPriorities {
-		if out.PCPToTC[i] == qos.Unmapped || trust == qos.TrustDSCP {
+		switch {
+		case trust == qos.TrustNone:
+			out.PCPToTC[i] = 0
+		case out.PCPToTC[i] == qos.Unmapped || trust == qos.TrustDSCP:
 			out.PCPToTC[i] = qos.Unmanaged
 		}
 		if out.TCToQueue[i] == qos.Unmapped {

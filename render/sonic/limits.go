@@ -132,7 +132,7 @@ func (p *planner) blockReadOnly() {
 		} else if chassis && c.Field.Kind.Of() == qos.OfQueue {
 			// sonic-yang-models:sonic-queue.yang, switch_type voq
 			blocked[c.Place()] = "the queues of a chassis have keys with host and ASIC, which this tool does not write"
-		} else if why := cmp.Or(old[c.Port], old[""]); why != "" {
+		} else if why := cmp.Or(old[c.Port], old[""], p.inherits(c)); why != "" {
 			blocked[c.Place()] = why
 		}
 	}
@@ -146,6 +146,21 @@ func (p *planner) blockReadOnly() {
 		c := &p.changes[i]
 		c.Blocked = blocked[c.Place()]
 	}
+}
+
+// inherits explains that a port cannot do without classification because the switch has a map for
+// all ports without one of their own (see mapNames.inherit); "" if the change asks for no such port.
+func (p *planner) inherits(c qos.Change) string {
+	t, table := c.Field.Table()
+	want := p.desired.Ports[c.Port]
+	if want == nil || want.Trust != qos.Of(qos.TrustNone) || c.Field.Kind != qos.KindTrust && (!table || t != qos.DSCPToTC) {
+		return ""
+	}
+	name := p.running.Row(TPortQoS, globalKey)["dscp_to_tc_map"]
+	if p.running.Row(TDSCPToTC, name) == nil || p.target.Row(TPortQoS, globalKey)["dscp_to_tc_map"] == Absent {
+		return ""
+	}
+	return "PORT_QOS_MAP|global classifies every port that has no map of its own; remove that row, or state trust: dscp for the port"
 }
 
 // unwritable says, for each port with rows in an old form, why no row of the port can be changed:

@@ -149,8 +149,9 @@ var classificationChecks = []checks.Check{
 	},
 	{
 		ID: "CLS-19", Title: "no code point reaches a lossless priority",
-		Rules: []checks.Rule{{Severity: checks.Error, When: "where the port is lossless for nothing else"}, {Severity: checks.Warning, When: "where another priority is in use, or a policy is not in the file"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where the port is lossless for nothing else"}, {Severity: checks.Warning, When: "where another priority is in use, a policy is not in the file, or the intent says so"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why: "the traffic that should be lossless is in a lossy class", Fix: "classify the DSCP of the traffic into the class that is paused",
+		Switch: checks.OnlyIntended(checks.EachPort(unclassified)),
 		Alone: func(r *checks.File) {
 			eachClassified(unusedAlone)(r)
 			checks.InEachPausingPort(unclassifiedAlone)(r)
@@ -367,8 +368,15 @@ func trustOfPorts(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	case r.Lossless(p.Settings) == 0 || !q.Trust.Set || q.Trust.V == qos.TrustDSCP:
 	case want.V == qos.TrustDSCP:
 		r.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("the port trusts %s, the intent says dscp", q.Trust.V), Fix: "apply the intent"}, p.Name, qos.KindTrust.Attr())
-	case r.Source == checks.Intended:
+	case r.Source == checks.Intended && want.V == qos.TrustPCP:
 		r.Found(checks.Finding{Severity: checks.Warning, Where: want.From.String(), What: fmt.Sprintf("lossless traffic is classified by %s, which routed and untagged frames do not carry", want.V)}, p.Name)
+	}
+}
+
+// unclassified finds ports that pause a class by the intent, and let no packet into it.
+func unclassified(r *checks.Switch, p *intent.Port, _ *qos.Port) {
+	if want, lossless := p.Settings.Trust, r.Lossless(p.Settings); want.V == qos.TrustNone && lossless != 0 {
+		r.Found(checks.Finding{Severity: checks.Warning, Where: want.From.String(), What: fmt.Sprintf("trust is none: packets that enter the port are in the switch's default class, and priorities %s, lossless there, get none of them", lossless), Fix: "trust dscp"}, p.Name)
 	}
 }
 
