@@ -2,10 +2,13 @@ package validate
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/render/derive"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
@@ -17,7 +20,7 @@ import (
 // of two ends, which mention it if LLDP shows the ends on different cables.
 func (r *Run) cabling() {
 	r.miscabled = map[intent.Endpoint]string{}
-	fix := Lookup("TOP-07").Fix
+	var all ordered.Groups[string, *sighting] // by device
 	for _, sw := range r.fabric.Switches {
 		kept := r.seen[sw.Name]
 		if kept == nil || kept.neighbors == nil {
@@ -31,11 +34,64 @@ func (r *Run) cabling() {
 			if r.miscabled[intent.Endpoint{Device: sw.Name, Port: p.Name}] = seen; kept.ends[i].Bare {
 				continue
 			}
-			peer, _ := p.Peer()
-			r.found.Add(checks.Finding{ID: "TOP-07", Severity: severity, Device: sw.Name, Where: p.Link.Pos.String(), Fix: fix,
-				What: fmt.Sprintf("LLDP shows %s, the intent says %s", seen, peer)}, p.Name)
+			all.Add(strings.ToLower(sw.Name), &sighting{intent.Endpoint{Device: sw.Name, Port: p.Name}, p, kept.neighbors[i], seen, severity})
 		}
 	}
+	fix, told := Lookup("TOP-07").Fix, map[*sighting]bool{}
+	byDevice := maps.Collect(all.All())
+	for _, list := range all.All() {
+		for _, s := range list {
+			if told[s] {
+				continue
+			}
+			peer, _ := s.port.Peer()
+			fd := checks.Finding{ID: "TOP-07", Severity: s.severity, Device: s.at.Device, Where: s.port.Link.Pos.String(), Fix: fix,
+				What: fmt.Sprintf("LLDP shows %s, the intent says %s", s.seen, peer)}
+			if end := r.otherEnd(s, byDevice); end != nil {
+				told[end] = true
+				peer, _ := end.port.Peer()
+				if end.severity.Rank() < fd.Severity.Rank() {
+					fd.Severity = end.severity
+				}
+				fd.Peers = []string{end.at.String()}
+				fd.What += fmt.Sprintf("; LLDP of %s shows this port, the intent says %s", end.at, peer)
+			}
+			r.found.Add(fd, s.at.Port)
+		}
+	}
+}
+
+// sighting is a port on which LLDP shows another neighbour than the intent has.
+type sighting struct {
+	at       intent.Endpoint
+	port     *intent.Port
+	neighbor qos.Neighbor
+	seen     string // the neighbour, for people
+	severity checks.Severity
+}
+
+// otherEnd returns the sighting at the other end of the same cable; nil if there is none, or if the
+// names that the ends report fit several.
+func (r *Run) otherEnd(s *sighting, byDevice map[string][]*sighting) (end *sighting) {
+	names := func(n qos.Neighbor) [2]string {
+		short, _, _ := strings.Cut(n.Device, ".")
+		return [2]string{strings.ToLower(n.Device), strings.ToLower(short)}
+	}
+	sees := func(a, b *sighting) bool {
+		n := names(a.neighbor)
+		return slices.Contains(n[:], strings.ToLower(b.at.Device)) && r.namesOf(r.fabric.Switch(b.at.Device)).NamesOtherPort(b.at.Port, a.neighbor.Port) == ""
+	}
+	n := names(s.neighbor)
+	for _, e := range slices.Concat(byDevice[n[0]], byDevice[n[1]]) {
+		if e == s || e == end || !sees(s, e) || !sees(e, s) {
+			continue
+		}
+		if end != nil {
+			return nil
+		}
+		end = e
+	}
+	return end
 }
 
 // wrongNeighbor returns the neighbour that LLDP shows on a port if it is not the other end of the

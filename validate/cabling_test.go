@@ -3,6 +3,7 @@ package validate
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -70,6 +71,45 @@ func TestOtherEndByLLDP(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s sees %s/%s: found %q, want %q", x.port, x.device, x.remote, got, want)
+		}
+	}
+}
+
+// A cable in another place is one finding, though the switches at both of its ends see it.
+func TestSwappedCablesAreToldOnce(t *testing.T) {
+	c := compile(t, bases["rails"])
+	sees := map[string]map[string]qos.Neighbor{
+		"leaf1":  {"Ethernet240": {Device: "spine2", Port: "Ethernet0"}, "Ethernet248": {Device: "spine1", Port: "Ethernet0"}},
+		"spine1": {"Ethernet0": {Device: "leaf1", Port: "Ethernet248"}},
+		"spine2": {"Ethernet0": {Device: "leaf1.example.net", Port: "Ethernet240"}},
+	}
+	for _, read := range []struct {
+		switches []string
+		want     []string
+	}{
+		{[]string{"leaf1", "spine1", "spine2"}, []string{"leaf1 Ethernet240 spine2/Ethernet0", "leaf1 Ethernet248 spine1/Ethernet0"}},
+		{[]string{"leaf1", "spine1"}, []string{"leaf1 Ethernet240", "leaf1 Ethernet248 spine1/Ethernet0"}},
+		{[]string{"spine2"}, []string{"spine2 Ethernet0"}},
+	} {
+		run := NewRun(c.Fabric())
+		for _, sw := range c.Fabric().Switches {
+			if !slices.Contains(read.switches, sw.Name) {
+				continue
+			}
+			have := c.Device(sw).Desired
+			for port, n := range sees[sw.Name] {
+				have.Ports[port].Neighbor = qos.Of(n)
+			}
+			run.Add(Switch(c.Device(sw), have, checks.Running, &checks.State{}))
+		}
+		var got []string
+		for _, f := range run.Findings(today) {
+			if f.ID == "TOP-07" {
+				got = append(got, strings.TrimSpace(f.Place()+" "+strings.Join(f.Peers, " ")))
+			}
+		}
+		if !slices.Equal(got, read.want) {
+			t.Errorf("read %v: found %q, want %q", read.switches, got, read.want)
 		}
 	}
 }

@@ -77,6 +77,16 @@ type finder struct {
 	domains map[string]string // short host name -> full name that it stands for
 	// guessed holds switches with ports that were identified only by their number.
 	guessed map[string]bool
+	// sightings lists the ports where LLDP sees something other than the known link.
+	sightings []sighting
+}
+
+// sighting is a port where LLDP sees something other than the known link.
+type sighting struct {
+	at    intent.Endpoint
+	link  *link
+	found string          // as LLDP has it
+	far   intent.Endpoint // the port of a switch that found is; zero if unknown
 }
 
 func (d *deriver) findLinks() {
@@ -100,6 +110,7 @@ func (d *deriver) findLinks() {
 			f.neighbors(s, p)
 		}
 	}
+	f.reportSightings()
 	for _, n := range natural.Keys(d.outside) {
 		d.noteLeftOut(n, natural.Keys(d.outside[n]), "joined to a switch that is not among those read: no link is written")
 	}
@@ -353,7 +364,7 @@ func (f *finder) addLink(l *link, source string) {
 		case (have.a == a || have.a == b) && (have.b == a || have.b == b):
 			have.confirm(l, source)
 		case have.source != "":
-			f.dispute(have, e, source, fmt.Sprintf("a link of %s and %s", a, b))
+			f.dispute(have, e, source, fmt.Sprintf("a link of %s and %s", a, b), have.peer(e).String())
 		case l.source != "":
 			f.contradict(Contradiction{Where: e.String(), Recorded: fmt.Sprintf("%s and %s", a, b), Place: l.source, Found: fmt.Sprintf("%s and %s", have.a, have.b), Source: "a link that is stated", Intent: fmt.Sprintf("%s and %s", have.a, have.b)})
 		default:
@@ -370,19 +381,19 @@ func (f *finder) addLink(l *link, source string) {
 // contradict nothing: a port name in a form that the switch does not use, a description or
 // digits instead of a host's interface name, and a MAC address as the name of a device.
 func (f *finder) contradicted(s *box, at intent.Endpoint, l *link) {
-	peer := l.b
-	if peer == at {
-		peer = l.a
-	}
+	peer := l.peer(at)
 	var other string
+	var far intent.Endpoint
 	for _, n := range s.Neighbors[at.Port] {
 		var fits bool
+		var is intent.Endpoint
 		t := f.switchOf(n.Device)
 		if t == nil && IsMAC(n.Device) {
 			t = f.byName[peer.Device]
 		}
 		if t != nil {
 			q := portOf(t, n.Port)
+			is = intent.Endpoint{Device: t.Name, Port: q}
 			fits = t.Name == peer.Device && (q == peer.Port || q == "" && !SameForm(n.Port, peer.Port))
 		} else if f.byName[peer.Device] == nil {
 			fits = n.Device == "" || IsMAC(n.Device) ||
@@ -395,13 +406,44 @@ func (f *finder) contradicted(s *box, at intent.Endpoint, l *link) {
 			return
 		}
 		if other == "" {
-			other = n.Device + "/" + n.Port
+			other, far = n.Device+"/"+n.Port, is
 		}
 	}
-	if other != "" && l.source != "" {
-		f.dispute(l, at, lldp+" of "+s.Name, other)
-	} else if other != "" {
-		f.noteLeftOut(at.Device, []string{at.Port}, "LLDP shows %q there; the link between %s and %s is used", other, l.a, l.b)
+	if other != "" {
+		f.sightings = append(f.sightings, sighting{at, l, other, far})
+	}
+}
+
+// reportSightings reports each cable that LLDP sees in another place once, though both of its ends
+// may show it.
+func (f *finder) reportSightings() {
+	byEnd := map[intent.Endpoint]*sighting{}
+	for i := range f.sightings {
+		byEnd[f.sightings[i].at] = &f.sightings[i]
+	}
+	done := map[intent.Endpoint]bool{}
+	for _, s := range f.sightings {
+		source, recorded := lldp+" of "+s.at.Device, s.link.peer(s.at).String()
+		end := byEnd[s.far]
+		if end == nil || end.far != s.at || (end.link.source == "") != (s.link.source == "") {
+			end = nil
+		} else if done[end.at] {
+			continue
+		}
+		done[s.at] = true
+		switch {
+		case s.link.source == "" && end != nil:
+			f.noteLeftOut(s.at.Device, []string{s.at.Port}, "LLDP of both ends shows a cable to %s; the links between %s and %s and between %s and %s are used", end.at, s.link.a, s.link.b, end.link.a, end.link.b)
+		case s.link.source == "":
+			f.noteLeftOut(s.at.Device, []string{s.at.Port}, "LLDP shows %q there; the link between %s and %s is used", s.found, s.link.a, s.link.b)
+		case end != nil:
+			end.link.dispute(lldp+" of "+end.at.Device, end.found)
+			recorded += fmt.Sprintf(", and %s for %s (%s)", end.link.peer(end.at), end.at, end.link.source)
+			source += " and " + end.at.Device
+			fallthrough
+		default:
+			f.dispute(s.link, s.at, source, s.found, recorded)
+		}
 	}
 }
 

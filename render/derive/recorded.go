@@ -63,16 +63,25 @@ func (l *link) confirm(other *link, source string) {
 func (d *deriver) contradict(c Contradiction) { d.contradictions = append(d.contradictions, c) }
 
 // dispute records that a source shows something else at an end of a link in the inventory.
-func (d *deriver) dispute(l *link, at intent.Endpoint, source, found string) {
+func (d *deriver) dispute(l *link, at intent.Endpoint, source, found, recorded string) {
+	l.dispute(source, found)
+	d.contradict(Contradiction{Where: at.String(), Recorded: recorded, Place: l.source, Found: found, Source: source, Intent: l.peer(at).String()})
+}
+
+// dispute marks a link as contradicted.
+func (l *link) dispute(source, found string) {
 	l.wrong = true
 	if l.disputed == "" {
 		l.disputed = source + " has " + found
 	}
-	peer := l.b
-	if peer == at {
-		peer = l.a
+}
+
+// peer returns the end of the link that is not at.
+func (l *link) peer(at intent.Endpoint) intent.Endpoint {
+	if l.b == at {
+		return l.a
 	}
-	d.contradict(Contradiction{Where: at.String(), Recorded: peer.String(), Place: l.source, Found: found, Source: source, Intent: peer.String()})
+	return l.b
 }
 
 // noPort records a port that is in the inventory but not on its switch.

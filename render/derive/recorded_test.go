@@ -46,6 +46,14 @@ func TestRecordedCables(t *testing.T) {
 			"leaf1/Ethernet0: cables.json:7 says gpu1/eth0; LLDP of leaf1 says gpu2/eth0; the intent has gpu1/eth0\nleaf1/Ethernet8: cables.json:7 says gpu2/eth0; LLDP of leaf1 says gpu1/eth0; the intent has gpu2/eth0",
 			Recorded{Cables: 2, Contradicted: 2}, "",
 		},
+		"both ends see a cable in another place": {
+			Input{Switches: []Switch{running("leaf1", e0, e8).sees(e0, "spine2", e0).sees(e8, "spine1", e0), running("spine1", e0).sees(e0, "leaf1", e8), running("spine2", e0).sees(e0, "leaf1", e0)},
+				Cables: []Cable{between("leaf1", e0, "spine1", e0), between("leaf1", e8, "spine2", e0)}},
+			"leaf1/Ethernet0-spine1/Ethernet0 leaf1/Ethernet8-spine2/Ethernet0",
+			"leaf1/Ethernet0: cables.json:7 says spine1/Ethernet0, and leaf1/Ethernet8 for spine2/Ethernet0 (cables.json:7); LLDP of leaf1 and spine2 says spine2/Ethernet0; the intent has spine1/Ethernet0\n" +
+				"leaf1/Ethernet8: cables.json:7 says spine2/Ethernet0, and leaf1/Ethernet0 for spine1/Ethernet0 (cables.json:7); LLDP of leaf1 and spine1 says spine1/Ethernet0; the intent has spine2/Ethernet0",
+			Recorded{Cables: 2, Contradicted: 2}, "",
+		},
 		"a host's own LLDP contradicts": {
 			Input{Switches: []Switch{running("leaf1", e0, e8)}, Cables: []Cable{between("leaf1", e0, "gpu1", "eth0"), {A: End{Device: "gpu1", Port: "eth0"}, B: End{Device: "leaf1", Port: e8}, LLDP: "gpu1"}}},
 			"leaf1/Ethernet0-gpu1/eth0", "gpu1/eth0: cables.json:7 says leaf1/Ethernet0; LLDP says a link of leaf1/Ethernet8 and gpu1/eth0; the intent has leaf1/Ethernet0", Recorded{Cables: 1, Contradicted: 1}, "",
