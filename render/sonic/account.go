@@ -472,7 +472,7 @@ func (a *accountant) portQoS(key, field, v string) render.Line {
 	ports, later, missing := a.followers(TPortQoS, key, field)
 	switch {
 	case missing != "":
-		return unknownLine(noPortOf(key, missing))
+		return a.noPort(TPortQoS, key, field, missing)
 	case len(ports) == 0:
 		l := failing(inert("%s also sets it and takes precedence", later), "CFG-02", true)
 		if field == "pfc_enable" && v != "" {
@@ -729,7 +729,7 @@ func (a *accountant) indexedRow(table, key, field, object string, kinds ...qos.K
 	case strings.Count(key, "|") > 1:
 		return unknownLine("a key of a chassis, with host and ASIC: this tool reads and writes those of single switches")
 	case missing != "":
-		return unknownLine(noPortOf(key, missing))
+		return a.noPort(table, key, field, missing)
 	case !ok:
 		return unknownLine("not an index, or a range of them")
 	case own == 0 && later != "":
@@ -767,6 +767,41 @@ func (a *accountant) owners(table, key, field string) (ports []string, own qos.P
 		}
 	}
 	return ports, own, later, missing
+}
+
+// noPort explains a field of a row whose key names a port that does not exist.
+func (a *accountant) noPort(table, key, field, port string) render.Line {
+	if a.cfg.Row(TChannel, port) == nil {
+		return unknownLine(noPortOf(key, port))
+	}
+	return a.ofChannel(table, key, field, port)
+}
+
+// ofChannel explains a field of a row of a port channel. orchagent sets maps, PFC, queues and groups
+// on ports and finds none of them on a port channel, which is none (sonic-swss:orchagent/qosorch.cpp,
+// handlePortQosMapTable; orchagent/port.h, m_port_id).
+func (a *accountant) ofChannel(table, key, field, channel string) render.Line {
+	_, index, _ := strings.Cut(key, "|")
+	from, _, _ := Indexes(index)
+	var without []string
+	for _, member := range natural.Keys(a.dev.Ports) {
+		if a.dev.Ports[member].LAG.V != channel {
+			continue
+		}
+		own := slices.ContainsFunc(a.rowsOf(table, member), func(w writtenRow) bool { _, sets := w.row[field]; return sets })
+		if table != TPortQoS {
+			won := a.won[[3]string{table, member, field}]
+			own = won != nil && from < len(won) && won[from] != ""
+		}
+		if !own {
+			without = append(without, member)
+		}
+	}
+	l := inert("the switch applies it to ports, not to a port channel")
+	if len(without) > 0 {
+		l.Why += "; no row says it of the members " + natural.Fold(without)
+	}
+	return failing(l, "PRT-07", len(without) > 0)
 }
 
 // noPortOf says that a port which a key names does not exist.

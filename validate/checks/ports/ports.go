@@ -61,11 +61,11 @@ var Checks = []checks.Check{
 		Link:    wireOfEnds,
 	},
 	{
-		ID: "PRT-07", Title: "members of a port channel lose its QoS as individual ports",
+		ID: "PRT-07", Title: "members of a port channel lack its QoS",
 		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
-		Why:     "a member that falls back to an individual port has only its own configuration, for example while a host boots",
+		Why:     "a member has its own configuration alone: always on some systems, on others as an individual port, for example while a host boots",
 		Fix:     "give the members the same lines as the port channel",
-		Sources: []string{"aristanetworks/avd issue 3822"},
+		Sources: []string{"aristanetworks/avd issue 3822", "sonic-swss orchagent/qosorch.cpp"},
 		ByText:  true,
 	},
 }
