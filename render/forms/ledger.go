@@ -244,7 +244,7 @@ const none = ^Mode(0)
 func (w *walk) derived(at Mode, line *lines.Line, last map[string]*lines.Line) Claim {
 	f, ok := w.Table.Lookup(at, line)
 	switch {
-	case !ok:
+	case !ok, !f.Fits() && !f.Other:
 		return Unknown(NotKnown)
 	case f.Other:
 		return Claim{Fate: render.Represented}
@@ -255,7 +255,7 @@ func (w *walk) derived(at Mode, line *lines.Line, last map[string]*lines.Line) C
 		return Inert("a later line overrides it: line %d", by.No)
 	case f.Usual():
 		return Default("it is so without the line")
-	case f.Fits() && f.Why != "":
+	case f.Why != "":
 		return Unknown("%s", f.Why)
 	}
 	return Unknown(NotKnown)

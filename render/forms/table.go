@@ -408,13 +408,14 @@ func (t *Table) Unset(at Mode, key, held string) string {
 	return ""
 }
 
-// Last returns the last line of a block for each thing that its lines set, by [Found.Sets].
+// Last returns the last line of a block for each thing that its lines set, by [Found.Sets]. Lines
+// whose arguments are not understood are left out: the switch refuses them.
 func (t *Table) Last(at Mode, block *lines.Line) map[string]*lines.Line {
 	out := make(map[string]*lines.Line, len(block.Sub))
 	for _, l := range block.Sub {
 		f, ok := t.Lookup(at, l)
 		switch {
-		case !ok:
+		case !ok, !f.Fits():
 		case f.list:
 			for _, id := range f.Entries() {
 				out[f.KeyOf(strconv.Itoa(id))] = l

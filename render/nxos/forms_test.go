@@ -2,9 +2,11 @@ package nxos
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/forms"
 )
 
@@ -91,4 +93,90 @@ func TestRefusedArgumentsLeaveTheLineBefore(t *testing.T) {
 	if len(unknown) != 2 || unknown[0].Text != "mtu jumbo" || unknown[1].Text != "priority-flow-control mode maybe" {
 		t.Errorf("not understood: %+v", unknown)
 	}
+}
+
+// A line that the switch refuses changes neither what is in force nor the account of the accepted
+// line of its key, whether it stands before or after that line.
+func TestRefusedLinesHideNothing(t *testing.T) {
+	tried := 0
+	for file, text := range published(t) {
+		rows := strings.Split(text, "\n")
+		m, _ := ModelOf(text)
+		whole := parse(t, text)
+		want, accounted := deviceOf(whole, m), fates(whole, m, "")
+		try := func(at place, block *Line) {
+			for _, l := range block.Sub {
+				f, ok := grammar.Find(at, l.Text)
+				if !ok || f.Args == "" || f.Many || f.Negated || !f.Fits() || l.No == 0 {
+					continue
+				}
+				row := rows[l.No-1]
+				if strings.TrimSpace(strings.TrimRight(row, "\r")) != l.Text {
+					continue // abbreviated, or one of several interfaces
+				}
+				refused := f.Key + " refused-here"
+				if g, ok := grammar.Find(at, refused); !ok || g.Fits() {
+					continue
+				}
+				tried++
+				added := row[:strings.Index(row, l.Text)] + refused
+				for _, i := range []int{l.No - 1, l.No} {
+					c := parse(t, strings.Join(slices.Insert(slices.Clone(rows), i, added), "\n"))
+					for _, change := range qos.Diff(deviceOf(c, m), want) {
+						t.Errorf("%s, line %d (%s): %s is %s, was %s", file, i+1, added, change.Path(), change.Old, change.New)
+					}
+					got := fates(c, m, refused)
+					// In a block without effect, every line is without effect.
+					if got[refused] != render.Unknown && (got[refused] != render.Inert || !withoutEffect(accounted, l.Text)) {
+						t.Errorf("%s, line %d (%s): the account has it as %q", file, i+1, added, got[refused])
+					}
+					for at, fate := range accounted {
+						// What is concluded from a missing line is not, beside one that is not understood.
+						if got[at] != fate && fate != render.Inert {
+							t.Errorf("%s, line %d (%s): %s is %q in the account, was %q", file, i+1, added, at, got[at], fate)
+						}
+					}
+				}
+			}
+		}
+		for _, l := range whole.Lines {
+			h, ok := headOf(l.Text)
+			if !ok {
+				continue
+			}
+			try(h.at, l)
+			if h.at == inPolicy {
+				for _, class := range classes(l) {
+					try(classPlace(h.typ), class)
+				}
+			}
+		}
+	}
+	if tried < 500 {
+		t.Errorf("only %d lines were tried", tried)
+	}
+}
+
+// withoutEffect reports whether a line is without effect at some place.
+func withoutEffect(fates map[string]render.Fate, text string) bool {
+	for at, fate := range fates {
+		if fate == render.Inert && strings.HasSuffix(at, ": "+text) {
+			return true
+		}
+	}
+	return false
+}
+
+// fates returns the fate of each line of an account, by place and text; that of refused by its text
+// alone.
+func fates(c *Config, m ClassModel, refused string) map[string]render.Fate {
+	out := map[string]render.Fate{}
+	for _, l := range Account(c, m) {
+		if l.Text == refused {
+			out[refused] = l.Fate
+		} else {
+			out[l.Where+": "+l.Text] = l.Fate
+		}
+	}
+	return out
 }
