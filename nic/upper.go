@@ -32,6 +32,7 @@ type Upper struct {
 	// bridge, or the one device of a VLAN.
 	On   []string     `json:"on,omitempty"`
 	Mode string       `json:"mode,omitempty"` // mode of a bond: "802.3ad"; running only
+	Hash string       `json:"hash,omitempty"` // by what a bond chooses a member: "layer3+4"; running only
 	MTU  qos.Opt[int] `json:"mtu,omitzero"`   // bytes of the largest IP packet
 	VLAN qos.Opt[int] `json:"vlan,omitzero"`  // VLAN ID, 0..4094
 	// Egress maps each kernel priority to the PCP that a VLAN sends; Ingress maps each received PCP

@@ -116,6 +116,34 @@ func TestHost(t *testing.T) {
 	}
 }
 
+// TestBondsThatSpread checks that a bond is not said to use one member where it uses several, where
+// one is active by design, or where its driver is not known to follow the policy of the bond.
+func TestBondsThatSpread(t *testing.T) {
+	for _, c := range []struct {
+		mode, hash, driver string
+		on                 []string
+	}{
+		{"802.3ad", "layer3+4", nic.DriverMLX5, []string{"eth0", "eth1"}},
+		{"802.3ad", "layer2+3", nic.DriverMLX5, []string{"eth0", "eth1"}},
+		{"802.3ad", "", nic.DriverMLX5, []string{"eth0", "eth1"}},
+		{"active-backup", "layer2", nic.DriverMLX5, []string{"eth0", "eth1"}},
+		{"802.3ad", "layer2", nic.DriverMLX5, []string{"eth0"}},
+		{"802.3ad", "layer2", nic.DriverMLX5, []string{"eth7", "eth8"}},
+		{"802.3ad", "layer2", "qede", []string{"eth0", "eth1"}},
+	} {
+		h := newHostCase(t, hostBase)
+		for _, p := range h.running.Ports {
+			p.Driver = c.driver
+		}
+		h.over(nic.Upper{Name: "bond0", Kind: nic.UpperBond, On: c.on, Mode: c.mode, Hash: c.hash, MTU: qos.Of(9000)})
+		for _, f := range h.findings() {
+			if f.ID == "NIC-20" {
+				t.Errorf("%+v: %+v", c, f)
+			}
+		}
+	}
+}
+
 // brokenHost is a host with one fault, and the expected finding.
 type brokenHost struct {
 	id        string
@@ -150,6 +178,11 @@ func hostCases() []brokenHost {
 			h.running.GPUs = others
 			h.running.Ports["eth0"].Seat = qos.Of(nic.Seat{Root: "pci0000:37", Node: qos.Of(0)})
 			h.running.Ports["eth1"].Seat = qos.Of(others[0].Seat)
+		}
+	}
+	bonded := func(mode, hash string) func(*hostCase) {
+		return func(h *hostCase) {
+			h.over(nic.Upper{Name: "bond0", Kind: nic.UpperBond, On: []string{"eth0", "eth1"}, Mode: mode, Hash: hash, MTU: qos.Of(9000)})
 		}
 	}
 	return []brokenHost{
@@ -226,6 +259,8 @@ func hostCases() []brokenHost {
 			h.running.Ports["eth0"].Device = "1023"
 		}, "the firmware is 28.39.1002, the baseline is 1 (layer firmware)", "install firmware 1:"},
 		{"NIC-19", checks.Info, port(func(p *nic.Port) { p.Firmware = "" }), "the host does not show a version of the firmware, the baseline is 28.39.1002 or newer", "load the RDMA driver"},
+		{"NIC-20", checks.Warning, bonded("802.3ad", "layer2"), "the bond chooses one of its 2 members by MAC addresses: all RDMA through one router takes the same one (xmit_hash_policy layer2, mode 802.3ad)", "layer3+4"},
+		{"NIC-20", checks.Warning, bonded("balance-xor", "vlan+srcmac"), "all RDMA of a VLAN takes the same one", "layer3+4"},
 		{"NIC-16", checks.Warning, port(func(p *nic.Port) {
 			p.Pairs = qos.Of([]nic.PairUse{{Program: "fio", DSCP: 26, Read: 2, Of: 2}, {Program: "python3", DSCP: 0, Read: 1, Of: 64}})
 		}), "python3 sends RDMA with DSCP 0 (priority 0), seen on 1 of its 64 queue pairs; the intent says DSCP 26", "NCCL_IB_TC=106, UCX_IB_TRAFFIC_CLASS=106 or the like in python3"},

@@ -53,11 +53,7 @@ func (m *Machine) upper(ctx context.Context, name string) *nic.Upper {
 	}
 	switch u.Kind {
 	case nic.UpperBond:
-		// "802.3ad 4" (Linux, drivers/net/bonding/bond_sysfs.c)
-		if mode, err := m.text(m.sysNet(name, "bonding", "mode")); err == nil {
-			mode, _, _ = strings.Cut(mode, " ")
-			u.Mode = clip(mode)
-		}
+		u.Mode, u.Hash = m.bondOption(name, "mode"), m.bondOption(name, "xmit_hash_policy")
 	case nic.UpperVLAN:
 		if v, err := m.vlan(ctx, name); note(nic.FieldEgress, err) {
 			u.VLAN, u.Egress, u.Ingress = qos.Of(v.ID), qos.Of(v.Egress), qos.Of(v.Ingress)
@@ -74,6 +70,17 @@ func (m *Machine) upper(ctx context.Context, name string) *nic.Upper {
 		return nil
 	}
 	return u
+}
+
+// bondOption returns the name of an option's value, which its file shows before the number:
+// "802.3ad 4" (Linux, drivers/net/bonding/bond_sysfs.c); "" if it cannot be read.
+func (m *Machine) bondOption(bond, option string) string {
+	text, err := m.text(m.sysNet(bond, "bonding", option))
+	if err != nil {
+		return ""
+	}
+	name, _, _ := strings.Cut(text, " ")
+	return clip(name)
 }
 
 // upperKind returns the kind of a device according to the type that its driver reports; "" for

@@ -40,7 +40,7 @@ func TestUppersAreRead(t *testing.T) {
 	got := read(t, m)
 	none := map[string]string{}
 	want := map[string]*nic.Upper{
-		"bond0":     {Name: "bond0", Kind: nic.UpperBond, On: []string{ens0, ens1}, Mode: "802.3ad", MTU: qos.Of(1500), Missing: none},
+		"bond0":     {Name: "bond0", Kind: nic.UpperBond, On: []string{ens0, ens1}, Mode: "802.3ad", Hash: "layer3+4", MTU: qos.Of(1500), Missing: none},
 		"bond0.100": {Name: "bond0.100", Kind: nic.UpperVLAN, On: []string{"bond0"}, MTU: qos.Of(1500), VLAN: qos.Of(100), Egress: qos.Of(nic.PCPs{2: 3, 3: 3}), Ingress: qos.Of(nic.PCPs{}), Missing: none},
 		"br0":       {Name: "br0", Kind: nic.UpperBridge, On: []string{"bond0.100"}, MTU: qos.Of(1500), Missing: none},
 	}

@@ -120,6 +120,7 @@ func (h *Host) mtuOf(name string) int { return h.number(h.sys("class", "net", na
 func (h *Host) bond(bond, member string) {
 	dir := h.over(nic.UpperBond, bond, member)
 	h.put(filepath.Join(dir, "bonding", "mode"), "802.3ad 4\n")
+	h.put(filepath.Join(dir, "bonding", "xmit_hash_policy"), "layer3+4 1\n")
 	h.link("../"+bond, h.sys("class", "net", member, "master"))
 	h.put(h.sys("class", "net", member, "bonding_slave", "mii_status"), "up\n")
 }

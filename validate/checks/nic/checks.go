@@ -184,6 +184,12 @@ var Checks = []checks.Check{
 		Fix: "install the version of the baseline",
 	},
 	{
+		ID: "NIC-20", Title: "a bond sends RDMA through one of its members alone",
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeHost, Reads: checks.ReadsNIC,
+		Why: "half of the bandwidth, or more, is never used, and that link pauses while the others idle",
+		Fix: "set xmit_hash_policy of the bond to layer3+4",
+	},
+	{
 		ID: "SCH-04", Title: "a NIC divides its link between classes differently than the switch",
 		Rules: checks.Always(checks.Warning), Scope: checks.ScopeNIC, Reads: checks.ReadsNIC,
 		Why: "a class gets less bandwidth than the intent says",

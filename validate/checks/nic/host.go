@@ -30,6 +30,7 @@ func Check(f *intent.Fabric, h *intent.Host, running, desired *nic.Host, ends fu
 	for _, name := range natural.Keys(desired.Uppers) {
 		v.upper(name, byPort[name])
 	}
+	v.bonds()
 	v.strangers()
 	return c.List
 }

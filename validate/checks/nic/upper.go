@@ -7,6 +7,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
@@ -130,6 +131,37 @@ func (p *portCheck) tags() {
 		}
 		p.found("NIC-02", checks.Error, nic.FieldEgress, fix, "VLAN %s over it sends RDMA-CM with PCP %d, the intent says %s: the kernel has priority %d for ToS %d",
 			term.CleanLine(u.Name), u.Egress.V[from], qos.FoldInts(pcps), from, tos.V)
+	}
+}
+
+// macHashes says what a bond with this xmit_hash_policy sends through one member, where it does not
+// look at IP addresses and UDP ports. mlx5 gives each connection the member that the bond's policy
+// chooses for it, or hashes by the same policy in hardware (Linux, drivers/infiniband/core/lag.c;
+// mlx5/core/lag/port_sel.c, set_tt_map).
+var macHashes = map[string]string{
+	"layer2":      "by MAC addresses: all RDMA through one router",
+	"vlan+srcmac": "by the VLAN and its own MAC address: all RDMA of a VLAN",
+}
+
+// bonds finds bonds that choose the member for RDMA so that one gets all of it.
+func (v *hostCheck) bonds() {
+	for _, name := range natural.Keys(v.running.Uppers) {
+		u := v.running.Uppers[name]
+		says := macHashes[u.Hash]
+		if u.Kind != nic.UpperBond || says == "" || len(u.On) < 2 || u.Mode != "802.3ad" && u.Mode != "balance-xor" {
+			continue
+		}
+		carries := func(port string) bool {
+			p := v.running.Ports[port]
+			return v.desired.Ports[port] != nil && p != nil && p.Driver == nic.DriverMLX5
+		}
+		if !slices.ContainsFunc(u.On, carries) {
+			continue
+		}
+		shown := term.CleanLine(name)
+		v.add("NIC-20", checks.Warning, shown, v.host.Pos.String(),
+			fmt.Sprintf("ip link set dev %s type bond xmit_hash_policy layer3+4, there and in the network configuration of the host: this tool does not set it", shown),
+			"the bond chooses one of its %d members %s takes the same one (xmit_hash_policy %s, mode %s)", len(u.On), says, term.CleanLine(u.Hash), term.CleanLine(u.Mode))
 	}
 }
 
