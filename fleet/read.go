@@ -136,6 +136,9 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 		case err != nil:
 			return err
 		}
+		if state.Own, err = statesOf(ctx, drv); err != nil {
+			return err
+		}
 		if s, ok := drv.(drivers.Saver); ok {
 			switch state.Unsaved, err = s.Unsaved(ctx); {
 			case errors.Is(err, drivers.ErrUnsupported):
@@ -157,6 +160,19 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 		return nil
 	}))
 	return out
+}
+
+// statesOf returns the states that a device is in by itself, as far as it shows them.
+func statesOf(ctx context.Context, drv drivers.Driver) ([]drivers.State, error) {
+	s, ok := drv.(drivers.Stater)
+	if !ok {
+		return nil, nil
+	}
+	states, err := s.States(ctx)
+	if errors.Is(err, drivers.ErrUnsupported) {
+		return nil, nil
+	}
+	return states, err
 }
 
 // countOnce returns the findings from a single reading of the counters of a switch. If the

@@ -58,5 +58,8 @@ func TestCoveredChecksAreNamed(t *testing.T) {
 				t.Errorf("%v, covers %q: named %v", form, covers, got)
 			}
 		}
+		if got := strings.Contains(strings.Join(strings.Fields(write(t, FormSARIF, r)), ""), `"taxa":[{"id":"PFC-04"`); got != want {
+			t.Errorf("SARIF, covers %q: named %v", covers, got)
+		}
 	}
 }

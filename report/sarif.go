@@ -86,8 +86,10 @@ func (s *sarifWriter) rules() []sarifRule {
 		byID[c.ID] = c
 	}
 	for _, f := range s.r.Findings {
-		if byID[f.ID] == nil {
-			byID[f.ID] = validate.Lookup(f.ID)
+		for _, id := range append([]string{f.ID}, f.Covers...) {
+			if byID[id] == nil {
+				byID[id] = validate.Lookup(id)
+			}
 		}
 	}
 	out := []sarifRule{}
@@ -157,6 +159,9 @@ func (s *sarifWriter) result(c checks.Cause) (res sarifResult, left int) {
 		RuleID: c.ID, RuleIndex: s.rule[c.ID], Level: sarifLevels[c.Severity],
 		Message: sarifText{Text: sarifMessage(text)}, Locations: locations, Fingerprints: s.fingerprints(c),
 		Properties: sarifFound{What: term.CleanLine(c.What), Fix: term.CleanLine(c.Fix)},
+	}
+	for _, id := range c.Covers() {
+		res.Taxa = append(res.Taxa, sarifTaxon{id})
 	}
 	if f := c.Findings[0]; f.Unchecked != "" {
 		res.Properties.Unchecked, res.Properties.Because, res.Properties.NotMade = f.Unchecked, f.Because, f.NotMade

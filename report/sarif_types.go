@@ -86,7 +86,14 @@ type sarifResult struct {
 	Locations    []sarifLocation    `json:"locations"`
 	Fingerprints map[string]string  `json:"partialFingerprints"`
 	Suppressions []sarifSuppression `json:"suppressions,omitempty"`
-	Properties   sarifFound         `json:"properties"`
+	// Taxa lists the other rules that fail for the same cause (SARIF 2.1.0, 3.27.8).
+	Taxa       []sarifTaxon `json:"taxa,omitempty"`
+	Properties sarifFound   `json:"properties"`
+}
+
+// sarifTaxon refers to a rule by its ID.
+type sarifTaxon struct {
+	ID string `json:"id"`
 }
 
 // sarifFound holds the details of a finding for programs.

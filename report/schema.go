@@ -40,6 +40,9 @@ func (g schemaGenerator) object(t reflect.Type) map[string]any {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, omit, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
 		if omit != "omitempty" {
 			required = append(required, name)
 		}

@@ -140,7 +140,7 @@ func (s *Result) copyFor(sw *intent.Switch) *Result {
 	c.outcome.Findings.List = slices.Clone(s.outcome.Findings.List)
 	for i := range c.outcome.Findings.List {
 		f := &c.outcome.Findings.List[i]
-		f.Device, f.Ports, f.Covers, f.NotMade = sw.Name, slices.Clone(f.Ports), slices.Clone(f.Covers), slices.Clone(f.NotMade)
+		f.Device, f.Ports, f.NotMade = sw.Name, slices.Clone(f.Ports), slices.Clone(f.NotMade)
 	}
 	return &c
 }

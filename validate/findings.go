@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -23,8 +24,14 @@ func (r *Run) Findings(now time.Time) []checks.Finding {
 	r.links()
 	r.reportOutliers()
 	r.drift()
-	r.alike.compact(r.found.List)
-	return checks.Sort(Accept(r.fabric, append(r.others, r.found.List...), now))
+	all := fold(append(r.others, r.found.List...))
+	r.alike.compact(all)
+	for i := range all {
+		if s := r.seen[all[i].Device]; s != nil && s.undoes != "" && all[i].ID != checks.OwnState && strings.Contains(all[i].Fix, checks.ApplyIntent) {
+			all[i].Fix = s.undoes
+		}
+	}
+	return checks.Sort(Accept(r.fabric, all, now))
 }
 
 // reportOutliers finds members whose value differs from that of most of their group; members
@@ -68,16 +75,9 @@ func (r *Run) drift() {
 			if s.Reported[i] {
 				continue
 			}
-			if f, ok := s.Instead[ch.Place()]; ok {
-				r.found.Add(f, ch.Port)
-				continue
-			}
 			f := checks.Finding{ID: "DRIFT", Severity: checks.Error, Device: name, Where: render.Reason(r.fabric.Switch(name), ch.Place()),
 				What: fmt.Sprintf("%s is %s, the intent says %s", ch.Field, ch.Old, ch.New),
-				Fix:  "apply the intent, or change the intent"}
-			if id := s.Odd[ch.Place()]; id != "" {
-				f.Covers = []string{id}
-			}
+				Fix:  "apply the intent, or change the intent", Roots: []string{ch.Field.String()}}
 			if ch.Field.Kind == qos.KindPort {
 				f.What, f.Fix = "the device has no such port", "correct the name in the intent, or break the port out on the device"
 			}

@@ -14,7 +14,7 @@ import (
 // Settings that could not be read are a separate finding: NIC-10 if lossless RDMA is not proven
 // without them, see [Unproven], otherwise READ with severity info.
 func Host(f *intent.Fabric, h *intent.Host, running, desired *nic.Host, ends func(intent.Endpoint) checks.End) []checks.Finding {
-	return append(nics.Check(f, h, running, desired, ends), known.CheckHost(h, running, desired)...)
+	return fold(append(nics.Check(f, h, running, desired, ends), known.CheckHost(h, running, desired)...))
 }
 
 // Hosts compares the NICs of hosts that work together. Most comparisons are between NICs of the

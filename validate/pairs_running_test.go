@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
@@ -20,16 +21,53 @@ var runningPairs = []pair{
 	{id: "CLS-14", severity: checks.Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Trust.V = qos.TrustPCP }), place: "leaf1 Ethernet240", says: "the port trusts pcp, on spine1 dscp", fix: "apply", also: []string{"CLS-04"}},
 	{id: "ECN-01", severity: checks.Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[3].ECN.V = qos.ECN{} }), place: "leaf1 Ethernet0", says: "lossless class rdma has no ECN", fix: "apply"},
 	{id: "ECN-02", severity: checks.Error, config: "leaf1", old: `"green_min_threshold": "150000"`, new: `"green_min_threshold": "1500000"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "min = max = 1500KB with a probability of 10 %", fix: "apply", also: []string{"ECN-05"}},
-	{id: "ECN-05", severity: checks.Error, config: "leaf1", old: `"green_min_threshold": "150000"`, new: `"green_min_threshold": "140000"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "ecn is 140KB..1500KB 10%", fix: "apply"},
+	{id: "ECN-05", severity: checks.Warning, config: "leaf1", old: `"green_min_threshold": "150000"`, new: `"green_min_threshold": "140000"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "ecn is 140KB..1500KB 10%", fix: "apply"},
 	{id: "OPS-05", severity: checks.Warning, config: "leaf1", edit: func(d *qos.Device, _ *checks.State) { d.Platform.Release = "202505" }, place: "leaf1", says: "the release is 202505", fix: "one release"},
+	{id: "OPS-06", severity: checks.Error, config: "leaf1", edit: func(_ *qos.Device, s *checks.State) {
+		s.Own = []drivers.State{{Port: "Ethernet0", Stopped: true, What: "the PFC watchdog has stopped queue 3", Fix: "look at the other end", Fields: []qos.Attr{qos.KindPFC.Attr()}}}
+		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindPFC.Attr(), Want: "{3}", Have: "{}"}}
+	}, place: "leaf1 Ethernet0", says: "stopped queue 3", fix: "other end"},
+	{id: "OPS-06", severity: checks.Warning, config: "leaf1", edit: func(d *qos.Device, s *checks.State) {
+		s.Own = []drivers.State{{Reverts: true, What: "the commit timer runs for another 3 min", Fix: "confirm it"}}
+	}, place: "leaf1", says: "commit timer", fix: "confirm"},
 	{id: "PFC-01", severity: checks.Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet240", says: "PFC is on for priorities {}, on spine1 for {3}", fix: "apply", also: []string{"PFC-04"}},
 	{id: "PFC-07", severity: checks.Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet240", says: "PFC is on for priorities {}, on spine1 for {3}", fix: "apply", also: []string{"PFC-01"}},
 	{id: "PFC-07", severity: checks.Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet0", says: "host NICs pause {3}", fix: "apply", also: []string{"PFC-02"}},
+	{id: "PFC-12", severity: checks.Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFC.V |= qos.Priorities(7) }), place: "leaf1 Ethernet240", says: "PFC is on for priorities {3,7}, on spine1 for {3}", fix: "apply"},
 	{id: "PFC-08", severity: checks.Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFCAsymmetric.V = true }), place: "leaf1 Ethernet240", says: "asymmetric PFC is on, on spine1 off", fix: "apply"},
 	{id: "TOP-05", severity: checks.Error, base: "dual tor", config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V |= qos.Priorities(0) }), place: "leaf1", says: "class default keeps its priority in the tunnel to leaf2", fix: "apply", also: []string{"PFC-02"}},
 	{id: "WD-01", severity: checks.Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Watchdog.V = qos.Watchdog{} }), place: "leaf1 Ethernet0", says: "off on lossless ports towards hosts", fix: "apply"},
 	{id: "WD-02", severity: checks.Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Watchdog.V = qos.Watchdog{} }), place: "leaf1 Ethernet240", says: "off on lossless ports towards switches", fix: "apply"},
-	{id: "WD-05", severity: checks.Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Watchdog.V.Detect *= 2 }), place: "leaf1 Ethernet240", says: "detect 800ms restore 400ms, the intent says", fix: "apply"},
+	{id: "WD-05", severity: checks.Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Watchdog.V.Detect *= 2 }), place: "leaf1 Ethernet240", says: "detect 800ms restore 400ms, the intent says", fix: "apply"},
+}
+
+// TestOwnStates checks that a switch that will undo its configuration gets no advice to write it, and
+// that one that has not settled is not compared with what is in force.
+func TestOwnStates(t *testing.T) {
+	for _, own := range []drivers.State{{}, {Reverts: true, What: "a commit timer", Fix: "wait"}, {Settling: true, What: "a warm restart", Fix: "wait"}} {
+		c := compile(t, closBase)
+		d := c.Device(c.Fabric().Switch("leaf1"))
+		have := decoded(t, saved(d))
+		have.Ports["Ethernet0"].MTU.V = 8999
+		state := &checks.State{InForce: []drivers.Mismatch{{Port: "Ethernet240", Field: qos.KindPFC.Attr(), Want: "{3}", Have: "{}"}}}
+		if own.What != "" {
+			state.Own = []drivers.State{own}
+		}
+		run := NewRun(c.Fabric())
+		run.Add(Switch(d, have, checks.Running, state))
+		fs := run.Findings(today)
+		if first := fs[0].ID == "OPS-06"; first != (own.What != "") {
+			t.Errorf("%+v: the first finding is %s", own, fs[0].ID)
+		}
+		for _, f := range fs {
+			if f.ID == "MTU-03" && (f.Fix == "wait") != own.Reverts {
+				t.Errorf("%+v: the fix of the MTU is %q", own, f.Fix)
+			}
+		}
+		if ids := idsOf(fs); slices.Contains(ids, "PFC-10") == own.Settling {
+			t.Errorf("%+v: findings %q", own, ids)
+		}
+	}
 }
 
 // TestRunningAggregate checks that members of an aggregate are compared as they run. SONiC's

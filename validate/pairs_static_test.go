@@ -11,7 +11,8 @@ import (
 )
 
 var classPairs = []pair{
-	{id: "CLS-01", severity: checks.Error, config: "leaf1", old: `"48": "6"`, new: `"48": "0"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 48 is in traffic class 0, on 12 of 15 ports in traffic class 6", fix: "apply"},
+	{id: "CLS-01", severity: checks.Error, config: "leaf1", old: `"48": "6"`, new: `"48": "0"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 48 of congestion notifications, class cnp, is in traffic class 0", fix: "apply"},
+	{id: "CLS-08", severity: checks.Error, config: "leaf1", old: `"48": "6"`, new: `"48": "0"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 48 of congestion notifications, class cnp, is in traffic class 0", fix: "apply"},
 	{id: "CLS-02", severity: checks.Error, config: "leaf1", old: `"26": "3"`, new: `"26": "0"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 26 of lossless class rdma is in traffic class 0, which is lossy", fix: "apply"},
 	// A priority that the switch pauses is lossless there, whatever the intent says.
 	{id: "CLS-02", severity: checks.Error, config: "leaf1", edit: func(d *qos.Device, s *checks.State) {
@@ -73,7 +74,7 @@ var pfcPairs = []pair{
 		onMaps(func(m *qos.Maps) { m.TCToGroup[4], m.TCToGroup[5] = 4, 5 })(d, s)
 		p := d.Ports["Ethernet0"]
 		p.PFC.V, p.Groups[4], p.Groups[5] = qos.Priorities(3, 4, 5), p.Groups[3], p.Groups[3]
-	}, place: "leaf1 Ethernet0", says: "3 lossless classes", fix: "apply the intent", also: []string{"PFC-02", "PFC-04", "WD-03"}},
+	}, place: "leaf1 Ethernet0", says: "PFC is on for priorities {3,4,5}", fix: "apply the intent", also: []string{"PFC-04", "WD-03"}},
 	{id: "PFC-06", severity: checks.Warning, base: "bounces", old: "lossless: false, bandwidth: 1%", new: "lossless: true, bandwidth: 1%", place: "leaf1 Ethernet240,Ethernet248", says: "5 lossless classes: priorities {1,2,3,4,5}", fix: "two"},
 	{id: "PFC-08", severity: checks.Warning, old: "asymmetric: false, watchdog: {detect: 400ms}", new: "asymmetric: true, watchdog: {detect: 400ms}", place: "leaf3 Ethernet240,Ethernet248", says: "asymmetric PFC is on, on spine1,spine2 off", fix: "both"},
 	{id: "PFC-09", severity: checks.Warning, base: "rails", old: "eth1: {rdma: mlx5_1}", new: "eth1: {}", place: "leaf2 Ethernet0", says: "no RDMA device", fix: "rdma"},
@@ -186,7 +187,7 @@ var watchdogPairs = []pair{
 
 var topologyPairs = []pair{
 	{id: "ECN-14", severity: checks.Warning, base: "curve", old: "ecn: {min: 150KB, max: 1500KB, probability: 10%}}}", new: "ecn: off}}", place: "leaf3 Ethernet0,Ethernet240,Ethernet248", says: "class rdma has no ECN marking here", fix: "ECN", also: []string{"ECN-01"}},
-	{id: "ECN-14", severity: checks.Error, base: "marked", config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Queues[2].ECN.V = qos.ECN{} }), place: "leaf1 Ethernet240", says: "queues[2].ecn is off, the intent says", fix: "apply"},
+	{id: "ECN-14", severity: checks.Warning, base: "marked", config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Queues[2].ECN.V = qos.ECN{} }), place: "leaf1 Ethernet240", says: "queues[2].ecn is off, the intent says", fix: "apply"},
 	{id: "ISL-01", severity: checks.Error, base: "islands", old: "spine2]", new: "spine1]", place: "spine2 Ethernet0,Ethernet8", says: "traffic of island a (rdma) enters", fix: "island"},
 	{id: "ISL-02", severity: checks.Warning, base: "islands", old: "a: leaf3/Ethernet8", new: "a: leaf1/Ethernet8", place: "spine1 Ethernet0", says: "island a and island b share the ports in class rdma", fix: "own"},
 	{id: "TOP-01", severity: checks.Error, base: "dual tor", old: "as: bounce", new: "as: rdma", place: "leaf2 Ethernet240", says: "8 buffers of class rdma wait in a cycle of 4: leaf2 Ethernet240 waits for spine1, which traffic to leaf2 leaves by Ethernet240", fix: "remap", also: []string{"TOP-05", "PFC-07"}},

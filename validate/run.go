@@ -32,6 +32,7 @@ type Run struct {
 type seen struct {
 	sw        *intent.Switch
 	taken     bool            // it was added, and not only assumed
+	undoes    string          // fix of a state in which the switch will undo its configuration
 	ends      []*checks.End   // by port; nil for a port without a link
 	neighbors []qos.Neighbor  // by port, from LLDP; nil if it shows none
 	names     *identity.Names // nil if the switch was not read
@@ -80,7 +81,7 @@ func (r *Run) end(e intent.Endpoint) *checks.End {
 // Add adds the result of one switch.
 func (r *Run) Add(s *Result) {
 	name, kept := s.sw.Name, r.deviceOf(s.sw)
-	kept.taken = true
+	kept.taken, kept.undoes = true, s.undoes
 	if what := r.answered.Add(r.fabric, name, s.identity); what != "" {
 		r.others = append(r.others, checks.Finding{ID: "TOP-11", Severity: checks.Error, Device: name, What: what, Where: s.sw.Pos.String(), Fix: Lookup("TOP-11").Fix})
 	}
@@ -124,7 +125,7 @@ func (r *Run) Add(s *Result) {
 		b.devices[name] = r.alike.list(ports)
 	}
 	if !s.outcome.Drift.Empty() {
-		r.outcomes[name] = &checks.Outcome{Drift: r.alike.drift(s.outcome.Drift), Instead: s.outcome.Instead, Reported: slices.Clone(s.outcome.Reported)}
+		r.outcomes[name] = &checks.Outcome{Drift: r.alike.drift(s.outcome.Drift), Reported: slices.Clone(s.outcome.Reported)}
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // summaryVersion is the version of the summary format. Every change of the format changes it,
 // so that releases that work together do not misread each other.
-const summaryVersion = 3
+const summaryVersion = 4
 
 // summary is a [Result] in transit from the process that read the switch to the one that
 // compares switches. It leaves out data that only the checks of the switch itself need.
@@ -24,19 +24,26 @@ type summary struct {
 	Switch    string
 	Source    checks.Source
 	Identity  drivers.Identity
-	Findings  []checks.Finding        `json:",omitempty"`
+	Findings  []foundSummary          `json:",omitempty"`
 	Ends      map[string]endSummary   `json:",omitempty"`
 	Neighbors map[string]qos.Neighbor `json:",omitempty"`
 	Names     *nameSummary            `json:",omitempty"`
+	Undoes    string                  `json:",omitempty"`
 	Drift     []driftSummary          `json:",omitempty"`
 	Traits    []traitSummary          `json:",omitempty"`
 }
 
-// driftSummary is a change, and what the checks of the switch reported about it.
+// foundSummary is a finding, with what decides which findings have one cause.
+type foundSummary struct {
+	checks.Finding
+	Roots   []string         `json:",omitempty"`
+	Covered []checks.Covered `json:",omitempty"`
+}
+
+// driftSummary is a change, and whether a check of the switch reported it.
 type driftSummary struct {
 	Change    qos.Change
-	Explained bool            `json:",omitempty"`
-	Instead   *checks.Finding `json:",omitempty"`
+	Explained bool `json:",omitempty"`
 }
 
 type nameSummary struct {
@@ -51,9 +58,7 @@ type endSummary struct {
 	Asymmetric *bool           `json:",omitempty"`
 	Known      bool            `json:",omitempty"`
 	Intended   bool            `json:",omitempty"`
-	Unpaused   bool            `json:",omitempty"`
-	Hole       bool            `json:",omitempty"`
-	PFCSaid    bool            `json:",omitempty"`
+	PFCSaid    string          `json:",omitempty"`
 	MTUSaid    bool            `json:",omitempty"`
 	PFCRead    bool            `json:",omitempty"`
 	Bare       bool            `json:",omitempty"`
@@ -80,7 +85,10 @@ type traitSummary struct {
 // Summary encodes a result for [ReadSummary], so that another process can compare it with other
 // switches. The result must not have been passed to [Run.Add].
 func (s *Result) Summary() ([]byte, error) {
-	out := summary{Version: summaryVersion, Switch: s.sw.Name, Source: s.source, Identity: s.identity, Findings: s.outcome.Findings.List, Neighbors: s.neighbors, Ends: map[string]endSummary{}}
+	out := summary{Version: summaryVersion, Switch: s.sw.Name, Source: s.source, Identity: s.identity, Neighbors: s.neighbors, Undoes: s.undoes, Ends: map[string]endSummary{}}
+	for _, f := range s.outcome.Findings.List {
+		out.Findings = append(out.Findings, foundSummary{f, f.Roots, f.Covered})
+	}
 	for port, e := range s.ends {
 		out.Ends[port] = summarize(e)
 	}
@@ -88,11 +96,7 @@ func (s *Result) Summary() ([]byte, error) {
 		out.Names = &nameSummary{n.Ports, n.Aliases, n.All}
 	}
 	for i, ch := range s.outcome.Drift.Changes {
-		d := driftSummary{Change: ch, Explained: s.outcome.Reported[i]}
-		if f, ok := s.outcome.Instead[ch.Place()]; ok {
-			d.Instead = &f
-		}
-		out.Drift = append(out.Drift, d)
+		out.Drift = append(out.Drift, driftSummary{ch, s.outcome.Reported[i]})
 	}
 	for _, t := range s.outcome.Traits {
 		out.Traits = append(out.Traits, traitSummary{t.Check.ID, t.Group, t.Value, t.Assumed, t.Port, t.Where, t.Layer, t.Sound})
@@ -117,8 +121,12 @@ func ReadSummary(f *intent.Fabric, b []byte) (*Result, error) {
 	if sw == nil {
 		return nil, fmt.Errorf("the summary is for %q, which is not a switch of the intent", in.Switch)
 	}
-	s := &Result{sw: sw, source: in.Source, identity: in.Identity, ends: map[string]checks.End{}, neighbors: in.Neighbors,
-		outcome: &checks.Outcome{Findings: checks.Collector{List: in.Findings}, Instead: map[qos.Place]checks.Finding{}, Drifted: map[string]bool{}}}
+	s := &Result{undoes: in.Undoes, sw: sw, source: in.Source, identity: in.Identity, ends: map[string]checks.End{}, neighbors: in.Neighbors,
+		outcome: &checks.Outcome{Drifted: map[string]bool{}}}
+	for _, f := range in.Findings {
+		f.Finding.Roots, f.Finding.Covered = f.Roots, f.Covered
+		s.outcome.Findings.List = append(s.outcome.Findings.List, f.Finding)
+	}
 	for port, e := range in.Ends {
 		s.ends[port] = e.end()
 	}
@@ -135,9 +143,6 @@ func ReadSummary(f *intent.Fabric, b []byte) (*Result, error) {
 		changes = append(changes, d.Change)
 		s.outcome.Drifted[at.Port] = true
 		s.outcome.Reported = append(s.outcome.Reported, d.Explained)
-		if d.Instead != nil {
-			s.outcome.Instead[at] = *d.Instead
-		}
 	}
 	s.outcome.Drift = checks.DriftOf(changes)
 	for _, t := range in.Traits {
@@ -152,7 +157,7 @@ func ReadSummary(f *intent.Fabric, b []byte) (*Result, error) {
 
 // summarize leaves out the fields that [Run.Add] sets.
 func summarize(e checks.End) endSummary {
-	out := endSummary{PFC: e.PFC, MTU: e.MTU, Trust: e.Trust, Known: e.Known, Intended: e.Intended, Unpaused: e.Unpaused, Hole: e.Hole,
+	out := endSummary{PFC: e.PFC, MTU: e.MTU, Trust: e.Trust, Known: e.Known, Intended: e.Intended,
 		PFCSaid: e.PFCSaid, MTUSaid: e.MTUSaid, PFCRead: e.PFCRead, Bare: e.Bare}
 	if e.Asymmetric.Set {
 		out.Asymmetric = &e.Asymmetric.V
@@ -164,7 +169,7 @@ func summarize(e checks.End) endSummary {
 }
 
 func (s endSummary) end() checks.End {
-	out := checks.End{PFC: s.PFC, MTU: s.MTU, Trust: s.Trust, Known: s.Known, Intended: s.Intended, Unpaused: s.Unpaused, Hole: s.Hole,
+	out := checks.End{PFC: s.PFC, MTU: s.MTU, Trust: s.Trust, Known: s.Known, Intended: s.Intended,
 		PFCSaid: s.PFCSaid, MTUSaid: s.MTUSaid, PFCRead: s.PFCRead, Bare: s.Bare}
 	if s.Asymmetric != nil {
 		out.Asymmetric = qos.Of(*s.Asymmetric)

@@ -36,7 +36,7 @@ func suppressOne(s *intent.Suppression, fs []checks.Finding) []checks.Finding {
 	}
 	for i := range fs {
 		f := &fs[i]
-		if f.Suppressed != nil || !f.About(s.Check) || s.Unchecked && !f.Inconclusive() {
+		if f.Suppressed != nil || !f.AcceptedBy(s.Check) || s.Unchecked && !f.Inconclusive() {
 			continue
 		}
 		if len(f.Ports) == 0 {

@@ -19,6 +19,7 @@ type Result struct {
 	identity  drivers.Identity        // as the switch shows it
 	ends      map[string]checks.End   // of ports with a link
 	neighbors map[string]qos.Neighbor // by LLDP, of ports with a link
+	undoes    string                  // fix of a state in which the switch will undo its configuration; "" if it is in none
 	names     *identity.Names         // of a switch that was read
 }
 
@@ -30,7 +31,7 @@ func Switch(d *render.Device, cfg *qos.Device, source checks.Source, state *chec
 	}
 	r := viewOf(d, cfg, source, state)
 	r.Compare()
-	out := &Result{outcome: r.Outcome, sw: d.Switch, source: source, identity: state.Identity, ends: map[string]checks.End{}, neighbors: map[string]qos.Neighbor{}}
+	out := &Result{undoes: undoes(state), outcome: r.Outcome, sw: d.Switch, source: source, identity: state.Identity, ends: map[string]checks.End{}, neighbors: map[string]qos.Neighbor{}}
 	for _, c := range registry {
 		r.Perform(c)
 	}
@@ -47,6 +48,16 @@ func Switch(d *render.Device, cfg *qos.Device, source checks.Source, state *chec
 		}
 	}
 	return out
+}
+
+// undoes returns the fix of the state in which a switch will undo its configuration by itself.
+func undoes(state *checks.State) string {
+	for _, own := range state.Own {
+		if own.Reverts {
+			return own.Fix
+		}
+	}
+	return ""
 }
 
 // viewOf returns the view of a switch for its checks.
@@ -81,13 +92,14 @@ func end(r *checks.Switch, p *intent.Port) checks.End {
 	e.Bare = r.Bare[p.Name]
 	e.Wire = ports.WireOf(r.Seen.Ports[p.Name], r.Device.Desired.Ports[p.Name])
 	if q := r.Config.Ports[p.Name]; q != nil {
-		e.Hole, e.PFCRead = pfc.Hole(r, p, q) != 0, q.PFC.Set
+		e.PFCRead = q.PFC.Set
 	}
-	e.Unpaused = r.Unpaused[p.Name]
 	e.MTUSaid = r.CureOf(p.Name, qos.KindMTU.Attr()) != ""
-	if _, differs := r.Differs(p.Name, qos.KindPFC.Attr()); differs && pfc.Explained(r, p, r.Config.Ports[p.Name]) {
-		e.PFCSaid = true
-		r.Outcome.MarkReported(p.Name, qos.KindPFC.Attr())
+	if _, differs := r.Differs(p.Name, qos.KindPFC.Attr()); differs {
+		if root := pfc.ExplainedBy(r, p, r.Config.Ports[p.Name]); root != nil {
+			e.PFCSaid = root[0]
+			r.Outcome.MarkReported(p.Name, qos.KindPFC.Attr())
+		}
 	}
 	return e
 }

@@ -37,7 +37,7 @@ func (s state) update(found []checks.Finding, looked func(checks.Finding) bool) 
 		}
 	}
 	var stands []checks.Finding
-	linked := map[[2]string]bool{} // ports with link findings that were not checked again
+	linked := map[[2]string][]checks.Finding{} // ports with link findings that were not checked again
 	for a, f := range s {
 		if _, ok := now[a]; ok {
 			continue
@@ -50,12 +50,13 @@ func (s state) update(found []checks.Finding, looked func(checks.Finding) bool) 
 		}
 		stands = append(stands, f)
 		if len(f.Peers) > 0 {
-			linked[[2]string{a.device, a.port}] = true
+			at := [2]string{a.device, a.port}
+			linked[at] = append(linked[at], f)
 		}
 	}
 	for a, f := range now {
-		// A finding about the link already covers this drift, now and in later rounds.
-		if a.id == "DRIFT" && linked[[2]string{a.device, a.port}] {
+		// A finding about the link already reports this cause, now and in later rounds.
+		if slices.ContainsFunc(linked[[2]string{a.device, a.port}], func(l checks.Finding) bool { return a.id == "DRIFT" || l.About(a.id) }) {
 			continue
 		}
 		if _, ok := s[a]; !ok {

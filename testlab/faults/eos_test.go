@@ -29,7 +29,7 @@ var eosField = []fault{
 	// Classification.
 	{"the default map is back but for RDMA", "leaf1", "no qos map dscp 24 25 27 28 29 30 31", "warning CLS-03 @", "CLS-01 the other switches differ", ""},
 	{"notifications are in the queue of RDMA", "leaf1", "qos map traffic-class 6 to uc-tx-queue 3", "error CLS-09 @", "", "DRIFT says it of the map"},
-	{"default traffic is in the queue of RDMA", "leaf1", "qos map traffic-class 0 to uc-tx-queue 3", "error CLS-05|DRIFT @switch", "", ""},
+	{"default traffic is in the queue of RDMA", "leaf1", "qos map traffic-class 0 to uc-tx-queue 3", "error CLS-05 @", "DRIFT the map of the switch", ""},
 	{"notifications leave with DSCP 0", "leaf1", "qos map traffic-class 6 to dscp 0; qos rewrite dscp", "error CLS-07 @", "", ""},
 	{"DSCP is rewritten by the default map", "leaf1", "qos rewrite dscp", "warning CLS-07 @", "", "the switch's own map is not known for certain"},
 

@@ -149,8 +149,16 @@ type wanted struct {
 }
 
 func (w wanted) met(f checks.Finding) bool {
-	return f.Severity == w.severity && slices.Contains(w.ids, f.ID) && f.Device == w.device && f.Suppressed == nil &&
+	return slices.ContainsFunc(w.ids, func(id string) bool { return f.About(id) && severityOf(f, id) == w.severity }) && f.Device == w.device && f.Suppressed == nil &&
 		(len(f.Ports) == 0) == (len(w.ports) == 0) && !slices.ContainsFunc(f.Ports, func(p string) bool { return !slices.Contains(w.ports, p) })
+}
+
+// severityOf returns the severity that a finding gives to a check.
+func severityOf(f checks.Finding, id string) checks.Severity {
+	if i := slices.IndexFunc(f.Covered, func(c checks.Covered) bool { return c.ID == id }); i >= 0 {
+		return f.Covered[i].Severity
+	}
+	return f.Severity
 }
 
 // missing describes where no finding reports w; "" if findings cover all of it.

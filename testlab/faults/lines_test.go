@@ -120,7 +120,7 @@ var nxosFaults = []fault{
 	{"notifications leave with another DSCP", "spine1", "policy-map type qos ROCE-FABRIC-IN; class ROCE-FABRIC-CNP; set dscp 8", "error CLS-07 @", "", ""},
 	{"RDMA is matched by DSCP and PCP at once", "leaf1", "class-map type qos match-all BOTH; match dscp 26; match cos 3; exit; policy-map type qos ROCE-FABRIC-IN; no class ROCE-FABRIC-RDMA; class BOTH; set qos-group 3", "error CLS-12 leaf1", "CLS-02 a packet without a tag is in the default class", ""},
 	{"a port has a policy without notifications", "leaf1", "policy-map type qos COPY; class ROCE-FABRIC-RDMA; set qos-group 3; exit; exit; interface Ethernet1/1; no service-policy type qos input ROCE-FABRIC-IN; service-policy type qos input COPY", "error CLS-01 leaf1 Ethernet1/1", "", ""},
-	{"one port does not classify", "leaf1", "interface Ethernet1/29; no service-policy type qos input ROCE-FABRIC-IN", "error CLS-04|CLS-02 leaf1 Ethernet1/29", "CLS-04 it trusts nothing; CLS-02 RDMA is lossy there; CLS-14 the other end trusts DSCP; CLS-01 the other ports differ; " + sibling, ""},
+	{"one port does not classify", "leaf1", "interface Ethernet1/29; no service-policy type qos input ROCE-FABRIC-IN", "error CLS-04|CLS-02 leaf1 Ethernet1/29", "CLS-08 nor is the class of notifications known; CLS-04 it trusts nothing; CLS-02 RDMA is lossy there; CLS-14 the other end trusts DSCP; CLS-01 the other ports differ; " + sibling, ""},
 
 	// PFC.
 	{"PFC waits for the other end", "leaf1", "interface Ethernet1/1; priority-flow-control mode auto", "error PFC-10 leaf1 Ethernet1/1", "DCB-03 it negotiates; PFC-02 and is off; " + sibling, ""},

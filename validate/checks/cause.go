@@ -49,6 +49,7 @@ func Causes(fs []Finding) []Cause {
 	ordered.Sort(out, func(a, b Cause) int {
 		return cmp.Or(
 			ordered.First(a.Suppressed == nil, b.Suppressed == nil),
+			ordered.First(a.ID == OwnState, b.ID == OwnState),
 			cmp.Compare(a.Severity.Rank(), b.Severity.Rank()),
 			ordered.First(gate.Urgent(a.ID) != "", gate.Urgent(b.ID) != ""),
 			natural.Compare(a.ID, b.ID))

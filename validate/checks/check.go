@@ -18,11 +18,8 @@ type Check struct {
 	Fix   string `json:"fix"` // the fix, in general
 	// Sources are public documents: standards, papers, source files, issues.
 	Sources []string `json:"sources,omitempty"`
-	// Covers lists checks that stay silent where this check has a finding; that finding lists
-	// them.
-	Covers []string `json:"covers,omitempty"`
-	// FoldedIn lists the checks whose findings may cover this one; the cause is reported once,
-	// under their IDs.
+	// FoldedIn lists the checks whose finding reports a cause that they share with this one, if it
+	// is as severe.
 	FoldedIn []string `json:"folded_in,omitempty"`
 	// Absent says why this version does not make the check; "" if it makes it.
 	Absent string `json:"absent,omitempty"`

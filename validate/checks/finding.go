@@ -2,6 +2,7 @@ package checks
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -43,9 +44,21 @@ type Finding struct {
 	// Because is for example "the model is unknown".
 	Because string   `json:"because,omitempty" doc:"why it could not be judged, in a few words"`
 	NotMade []string `json:"not_made,omitempty" doc:"ids of the checks that could not be made there for it"`
-	// Covers lists checks that would report the same cause.
-	Covers     []string    `json:"covers,omitempty" doc:"ids of other checks that have the same cause and no finding of their own"`
+	// Covers lists the IDs of Covered.
+	Covers     []string    `json:"covers,omitempty" doc:"ids of other checks that fail there for the same cause and have no finding of their own"`
 	Suppressed *Suppressed `json:"suppressed,omitempty" doc:"why it does not count"`
+	// Covered lists the checks that would report the same cause.
+	Covered []Covered `json:"-"`
+	// Roots names the values that the finding is about: findings at one place that share all
+	// theirs with others have one cause. It is empty for a finding that is a cause by itself.
+	Roots []string `json:"-"`
+}
+
+// Covered is a check that fails for a cause that another finding reports, and the severity that its
+// own finding would have.
+type Covered struct {
+	ID       string
+	Severity Severity
 }
 
 // Inconclusive reports whether the finding says that something could not be checked, and the
@@ -63,6 +76,12 @@ type Suppressed struct {
 func (f Finding) About(id string) bool {
 	same := func(other string) bool { return strings.EqualFold(id, other) }
 	return same(f.ID) || slices.ContainsFunc(f.Covers, same)
+}
+
+// AcceptedBy reports whether a suppression of a check accepts the finding: it belongs to the check,
+// or covers it with the same severity. Who accepts a warning does not thereby accept an error.
+func (f Finding) AcceptedBy(id string) bool {
+	return strings.EqualFold(id, f.ID) || slices.ContainsFunc(f.Covered, func(c Covered) bool { return strings.EqualFold(id, c.ID) && c.Severity == f.Severity })
 }
 
 // Place returns the place of the finding, such as "leaf1 Ethernet[0-8:8]".
@@ -88,12 +107,16 @@ func (f Finding) Counts() bool { return f.Severity == Error && f.Suppressed == n
 // otherwise it returns "".
 func (f Finding) Urgent() string { return gate.Urgent(f.ID) }
 
-// Sort sorts findings and removes duplicates: worst first and suppressed ones last, findings
-// that mean that traffic has stopped before others, then by device, ID and port.
+// OwnState is the ID of the check that reports states of a switch, which explain other findings.
+const OwnState = "OPS-06"
+
+// Sort sorts findings and removes duplicates: states that explain others first, then worst first, and
+// suppressed ones last, findings that mean that traffic has stopped before others, then by device, ID and port.
 func Sort(fs []Finding) []Finding {
 	ordered.Sort(fs, func(a, b Finding) int {
 		return cmp.Or(
 			ordered.First(a.Suppressed == nil, b.Suppressed == nil),
+			ordered.First(a.ID == OwnState, b.ID == OwnState),
 			cmp.Compare(a.Severity.Rank(), b.Severity.Rank()),
 			ordered.First(a.Urgent() != "", b.Urgent() != ""),
 			natural.Compare(a.Device, b.Device),
@@ -153,14 +176,14 @@ type Collector struct {
 }
 
 type cause struct {
-	id, device, what, where, covers string
-	severity                        Severity
+	id, device, what, where, covers, roots string
+	severity                               Severity
 }
 
 // Add adds a finding on a port; port is "" for the whole device. The finding's peer, if it has
 // one, is the other end of the port's link.
 func (c *Collector) Add(f Finding, port string) {
-	key := cause{f.ID, f.Device, f.What, f.Where, strings.Join(f.Covers, " "), f.Severity}
+	key := cause{f.ID, f.Device, f.What, f.Where, fmt.Sprint(f.Covered), strings.Join(f.Roots, " "), f.Severity}
 	if c.at == nil {
 		c.at = map[cause]int{}
 	}

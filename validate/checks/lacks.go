@@ -96,7 +96,15 @@ func PoolsKnown(r *Switch) *Lack {
 
 // StateInForce returns what the checks of values in force lack.
 func StateInForce(r *Switch) *Lack {
-	if r.Source != Running || r.Seen.NotInForce == "" {
+	if r.Source != Running {
+		return nil
+	}
+	for _, own := range r.Seen.Own {
+		if own.Settling {
+			return &Lack{ID: "OPS-02", What: "values in force", Short: "the switch has not settled", Why: "values in force are not compared: " + own.What, Fix: own.Fix}
+		}
+	}
+	if r.Seen.NotInForce == "" {
 		return nil
 	}
 	return &Lack{ID: "OPS-02", What: "values in force", Short: "the switch does not show them", Why: "the switch does not show what is in force: " + r.Seen.NotInForce,

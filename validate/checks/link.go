@@ -36,8 +36,8 @@ type Link struct {
 	Check  *Check
 	Stated *intent.Link // in the intent
 	A, B   *End
-	// Covers lists the checks that the next finding covers, separated by spaces.
-	Covers string
+	// Roots are the [Finding.Roots] of the next finding; nil for its attributes.
+	Roots []string
 }
 
 // linkCause is what grouped findings share; what has three %v, as in [Link.Found].
@@ -46,7 +46,7 @@ type linkCause struct {
 	device, where, fix string
 	what, here, there  string
 	miscabled          string
-	covers             string // IDs, separated by spaces
+	roots              string // of the finding, separated by commas
 }
 
 type linkEnds struct{ here, there intent.Endpoint }
@@ -65,8 +65,8 @@ func (all *Links) Run(c *Check, known []Link, add func(f Finding, port string)) 
 			others = append(others, e.there.Device)
 		}
 		f := Finding{ID: c.ID, Severity: k.severity, Device: k.device, Where: k.where, Fix: k.fix,
-			Covers: strings.Fields(k.covers),
-			What:   fmt.Sprintf(k.what, k.here, natural.Fold(slices.Compact(natural.Sorted(others))), k.there) + k.miscabled}
+			Roots: strings.FieldsFunc(k.roots, func(r rune) bool { return r == ',' }),
+			What:  fmt.Sprintf(k.what, k.here, natural.Fold(slices.Compact(natural.Sorted(others))), k.there) + k.miscabled}
 		for _, e := range ends {
 			f.Peers = []string{e.there.String()}
 			add(f, e.here.Port)
@@ -96,7 +96,11 @@ func (r *Link) Found(s Severity, fix, what string, a, b any, attrs ...qos.Attr) 
 	for _, e := range []intent.Endpoint{here, there} {
 		r.Outcomes[e.Device].MarkReported(e.Port, attrs...)
 	}
-	k := linkCause{s, here.Device, r.Stated.Pos.String(), fix, what, fmt.Sprint(a), fmt.Sprint(b), r.cabledElsewhere(), r.Covers}
+	roots := r.Roots
+	if roots == nil {
+		roots = r.Outcomes[here.Device].RootsOf(here.Port, attrs...)
+	}
+	k := linkCause{s, here.Device, r.Stated.Pos.String(), fix, what, fmt.Sprint(a), fmt.Sprint(b), r.cabledElsewhere(), strings.Join(roots, ",")}
 	r.groups.Add(k, linkEnds{here, there})
 }
 
@@ -133,10 +137,8 @@ type End struct {
 	Assumed  bool // the switch was not read
 	Intended bool // the settings are as intended
 	Drifted  bool
-	Unpaused bool // it has a lossless group without PFC: PFC-04
-	Hole     bool // PFC is off for a lossless priority: PFC-07
-	PFCSaid  bool // another finding explains why PFC is not as intended
-	MTUSaid  bool // MTU-05 explains why the MTU is not as intended
+	PFCSaid  string // root of the finding that explains why PFC is not as intended; "" if none does
+	MTUSaid  bool   // MTU-05 explains why the MTU is not as intended
 	Wire     Wire
 	PFCRead  bool // PFC was read from the port
 	Bare     bool // PRT-01 reports that it has no configuration to compare

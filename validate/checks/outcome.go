@@ -39,11 +39,9 @@ func (d *Drift) find(port string, attr qos.Attr) (qos.Change, bool) {
 type Outcome struct {
 	Findings  Collector
 	Drift     *Drift
-	Instead   map[qos.Place]Finding // findings that replace the finding of a change of drift
-	Drifted   map[string]bool       // ports with drift; "" is the switch
-	Odd       map[qos.Place]string  // checks that find a change of drift by comparison with other devices
-	explained map[qos.Place]bool    // attributes that findings are about and that do not differ
-	Reported  []bool                // by change of drift: whether a finding is about it
+	Drifted   map[string]bool    // ports with drift; "" is the switch
+	explained map[qos.Place]bool // attributes that findings are about and that do not differ
+	Reported  []bool             // by change of drift: whether a finding is about it
 	Traits    []Trait
 }
 
@@ -75,6 +73,20 @@ func (s *Outcome) MarkReported(port string, attrs ...qos.Attr) {
 			s.explained[at] = true
 		}
 	}
+}
+
+// RootsOf returns the [Finding.Roots] of a finding about attributes of a port: those that differ
+// from the intent, or else the attribute if there is only one. The outcome may be nil.
+func (s *Outcome) RootsOf(port string, attrs ...qos.Attr) (roots []string) {
+	for _, a := range attrs {
+		if s.Differs(port, a) {
+			roots = append(roots, a.String())
+		}
+	}
+	if len(roots) == 0 && len(attrs) == 1 {
+		roots = []string{attrs[0].String()}
+	}
+	return roots
 }
 
 // IsReported reports whether a finding is already about an attribute of a port.

@@ -30,15 +30,16 @@ func (o *Outlier) Found(f Finding, attrs ...qos.Attr) {
 		f.Fix = ApplyIntent
 	}
 	for _, p := range o.Ports {
+		g := f
+		if g.Roots == nil {
+			g.Roots = o.Outcome.RootsOf(p, attrs...)
+		}
+		o.Add(g, p)
 		// The severity must not depend on how many devices are read: a difference from the
 		// intent is reported as drift, even if most others are as intended.
 		if f.Severity != Error && o.Outcome.Differs(p, attrs...) {
-			for _, a := range attrs {
-				Cached(&o.Outcome.Odd, qos.Place{Port: p, Field: a}, func() string { return f.ID })
-			}
 			continue
 		}
-		o.Add(f, p)
 		o.Outcome.MarkReported(p, attrs...)
 		o.Outcome.MarkReported("", attrs...)
 	}

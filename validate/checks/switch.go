@@ -1,6 +1,8 @@
 package checks
 
 import (
+	"slices"
+
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -42,6 +44,8 @@ type State struct {
 	RecordedBy string
 	// LeftDown maps ports that a run of this tool took down and did not bring up to that run.
 	LeftDown map[string]string
+	// Own holds the states that the switch is in by itself.
+	Own []drivers.State
 	// Ports holds all ports that the switch shows, configured or not; nil if it shows none.
 	Ports map[string]*drivers.PortState
 }
@@ -50,8 +54,9 @@ type State struct {
 func NewSwitch(d *render.Device, cfg *qos.Device, source Source, state *State) *Switch {
 	r := &Switch{Device: d, Config: cfg, Source: source, Seen: *state, layers: d.Fabric.Layers(d.Switch),
 		Outcome: &Outcome{Drift: &Drift{}, explained: map[qos.Place]bool{}},
-		cures:   map[qos.Place]string{}, Unpaused: map[string]bool{}, lacking: map[Lack][]string{}}
-	for _, m := range state.InForce {
+		cures:   map[qos.Place]string{}, lacking: map[Lack][]string{}}
+	r.Seen.InForce = state.notOwned()
+	for _, m := range r.Seen.InForce {
 		if at := (qos.Place{Port: m.Port, Field: m.Field}); m.Fix != "" && r.cures[at] == "" {
 			r.cures[at] = m.Fix
 		}
@@ -61,6 +66,22 @@ func NewSwitch(d *render.Device, cfg *qos.Device, source Source, state *State) *
 		r.Memory = d.Memory(cfg)
 	}
 	return r
+}
+
+// notOwned returns the values that are not in force for another reason than a state that the switch
+// is in by itself.
+func (s *State) notOwned() []drivers.Mismatch {
+	return slices.DeleteFunc(slices.Clone(s.InForce), func(m drivers.Mismatch) bool {
+		return slices.ContainsFunc(s.Own, func(own drivers.State) bool {
+			return own.Settling || own.Port == m.Port && slices.ContainsFunc(own.Fields, func(a qos.Attr) bool { return sameOwner(a, m.Field) })
+		})
+	})
+}
+
+// sameOwner reports whether two attributes are equal, or of the same queue or group.
+func sameOwner(a, b qos.Attr) bool {
+	of := a.Kind.Of()
+	return a == b || of == b.Kind.Of() && (of == qos.OfQueue || of == qos.OfGroup) && a.Index == b.Index
 }
 
 // Perform runs a check of the switch, or records what it lacks.
@@ -126,8 +147,6 @@ type Switch struct {
 	Bare   map[string]bool // ports without any configuration of the intent
 	// compared is set once the drift has been computed, which not every check needs.
 	compared bool
-	// Unpaused holds ports with an intended lossless group but no PFC for it.
-	Unpaused map[string]bool
 	lacking  map[Lack][]string // checks that were not made, by what they lack
 	Memo     Memo
 	Outcome  *Outcome

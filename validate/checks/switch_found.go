@@ -15,7 +15,7 @@ import (
 // gives the fix if the finding has none.
 func (r *Switch) Found(f Finding, port string, attrs ...qos.Attr) {
 	r.Check.MayFind(f.Severity)
-	f.ID, f.Device, f.Covers = r.Check.ID, r.Device.Switch.Name, append(f.Covers, r.Check.Covers...)
+	f.ID, f.Device = r.Check.ID, r.Device.Switch.Name
 	if f.Where == "" {
 		f.Where = r.Device.Switch.Pos.String()
 		if len(attrs) > 0 {
@@ -26,6 +26,9 @@ func (r *Switch) Found(f Finding, port string, attrs ...qos.Attr) {
 		f.Fix = r.FixOf(r.Check.Fix, port, attrs...)
 	}
 	r.Compare()
+	if f.Roots == nil {
+		f.Roots = r.Outcome.RootsOf(port, attrs...)
+	}
 	r.Outcome.MarkReported(port, attrs...)
 	r.Outcome.Findings.Add(f, port)
 }
@@ -39,18 +42,6 @@ func (r *Switch) FoundTowards(peer intent.Endpoint, f Finding, port string, attr
 
 // ApplyIntent is the fix for a difference from the intent.
 const ApplyIntent = "apply the intent"
-
-// InsteadOfDrift records a finding that replaces the drift finding of an attribute, unless a
-// finding of another check is about it.
-func (r *Switch) InsteadOfDrift(f Finding, port string, attr qos.Attr) {
-	r.Check.MayFind(f.Severity)
-	if r.Outcome.Instead == nil {
-		r.Outcome.Instead = map[qos.Place]Finding{}
-	}
-	at := qos.Place{Port: port, Field: attr}
-	f.ID, f.Device, f.Where, f.Fix = r.Check.ID, r.Device.Switch.Name, render.Reason(r.Device.Switch, at), r.FixOf(r.Check.Fix, port, attr)
-	r.Outcome.Instead[at] = f
-}
 
 // FixOf returns the fix for a finding about these attributes. If they differ from the intent,
 // the fix is to apply it: changing the intent would not help, and changing the switch by hand

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -17,6 +18,7 @@ import (
 //	TABLE|KEY FIELD=VALUE -FIELD     sets and removes fields of a row of CONFIG_DB
 //	-TABLE|KEY                       removes the row
 //	kill DAEMON                      stops the daemon until the configuration is loaded again
+//	storm PORT QUEUE                 lets the PFC watchdog stop the queue
 //	APPL|STATE|COUNTERS TABLE KEY FIELD=VALUE
 //	ASIC OBJECT OF FIELD=VALUE       OBJECT is port, queue or pg, or a wred, scheduler, qprofile,
 //	                                 pgprofile, pool, epool or dscpmap that one of these uses
@@ -31,6 +33,31 @@ func (s *Switch) Configure(lines string) error {
 	return nil
 }
 
+// Storm puts a queue of a port into the state that the PFC watchdog brings it into with action drop:
+// PFC of the priority is off at the port, and queue and priority group have profiles of zero bytes
+// (sonic-swss orchagent/pfcactionhandler.cpp, PfcWdLossyHandler and PfcWdZeroBufferHandler).
+func (s *Switch) Storm(port string, queue int) error {
+	asic := s.DB("ASIC_DB")["ASIC_STATE"]
+	key, err := s.asicKey("port", port)
+	if err != nil {
+		return err
+	}
+	mask, _ := strconv.Atoi(asic[key]["SAI_PORT_ATTR_PRIORITY_FLOW_CONTROL"])
+	s.SetDBRow("ASIC_DB", "ASIC_STATE", key, row{"SAI_PORT_ATTR_PRIORITY_FLOW_CONTROL": strconv.Itoa(mask &^ (1 << queue))})
+	for kind, attr := range map[string]string{"queue": "SAI_QUEUE_ATTR_BUFFER_PROFILE_ID", "pg": "SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE"} {
+		at, err := s.asicKey(kind, indexed(port, queue))
+		if err != nil {
+			return err
+		}
+		zero := "zero profile of the watchdog, " + kind
+		s.SetDBRow("ASIC_DB", "ASIC_STATE", asicKey("BUFFER_PROFILE", zero), row{"SAI_BUFFER_PROFILE_ATTR_BUFFER_SIZE": "0",
+			"SAI_BUFFER_PROFILE_ATTR_THRESHOLD_MODE": "SAI_BUFFER_PROFILE_THRESHOLD_MODE_DYNAMIC", "SAI_BUFFER_PROFILE_ATTR_SHARED_DYNAMIC_TH": "1"})
+		s.SetDBRow("ASIC_DB", "ASIC_STATE", at, row{attr: oid("BUFFER_PROFILE", zero)})
+	}
+	s.SetDBRow("APPL_DB", "PFC_WD_TABLE_INSTORM", port, row{strconv.Itoa(queue): "storm"})
+	return nil
+}
+
 // do executes one statement on the databases or the daemons.
 func (s *Switch) do(f []string) error {
 	switch f[0] {
@@ -40,6 +67,15 @@ func (s *Switch) do(f []string) error {
 		}
 		s.Kill(f[1])
 		return nil
+	case "storm":
+		if len(f) != 3 {
+			return errors.New("storm takes a port and a queue")
+		}
+		queue, err := strconv.Atoi(f[2])
+		if err != nil {
+			return err
+		}
+		return s.Storm(f[1], queue)
 	case "APPL", "STATE", "COUNTERS":
 		row, err := fields(f[3:])
 		if err == nil {

@@ -119,7 +119,7 @@ func computePressure(r *checks.Switch, p *intent.Port, k *intent.Class, e qos.EC
 			out.faults = append(out.faults, f)
 			continue
 		case f.Severity == checks.Error && cause.Severity != checks.Error:
-			cause.Severity, cause.Covers = checks.Error, nil
+			cause.Severity = checks.Error
 			cause.What += "; " + f.What
 			fallthrough
 		default:
@@ -230,12 +230,9 @@ func worst(of []fault) []fault {
 	return []fault{first}
 }
 
-// cover adds the IDs of another fault with the same cause. A less severe fault is not covered,
-// so that it is not accepted together with this one.
+// cover adds the check of another fault with the same cause.
 func (f *fault) cover(o fault) {
-	if o.Severity == f.Severity {
-		f.Covers = append(f.Covers, append([]string{o.id}, o.Covers...)...)
-	}
+	f.Covered = append(append(f.Covered, checks.Covered{ID: o.id, Severity: o.Severity}), o.Covered...)
 }
 
 // fewFrames is how many lossless frames a group should hold before it pauses.

@@ -14,13 +14,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
+// NotificationsElsewhere is the check of the maps of switches in CLS-08.
+var NotificationsElsewhere = checks.OnlyObserved(checks.EachPort(notificationsElsewhere("CLS-08")))
+
 // Checks are the checks of classes and of their queues.
 var Checks = slices.Concat(classificationChecks, schedulerChecks)
 
 var classificationChecks = []checks.Check{
 	{
 		ID: "CLS-01", Title: "a DSCP belongs to different classes on two switches",
-		Rules: []checks.Rule{{Severity: checks.Error, When: "by the intent"}, {Severity: checks.Warning, When: "between configurations without an intent"}}, Scope: checks.ScopeFabric, Reads: checks.ReadsRunning,
+		FoldedIn: []string{"CLS-02", "CLS-08", "CLS-09", "CLS-10"},
+		Rules:    []checks.Rule{{Severity: checks.Error, When: "by the intent"}, {Severity: checks.Warning, When: "between configurations without an intent"}}, Scope: checks.ScopeFabric, Reads: checks.ReadsRunning,
 		Why:    "the class changes in the middle of a path, and lossless forwarding ends there",
 		Fix:    "give the DSCP one class everywhere: apply the intent",
 		Switch: checks.OnlyObserved(checks.EachPort(classOfDSCP)), Outliers: otherClass,
@@ -30,8 +34,8 @@ var classificationChecks = []checks.Check{
 	{
 		ID: "CLS-02", Title: "a DSCP of a lossless class is mapped to a lossy one",
 		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
-		Why:     "it is dropped under load; the map that a switch ships with may make DSCP 26 lossy",
-		Fix:     "map the DSCP to the lossless class: apply the intent",
+		Why: "it is dropped under load; the map that a switch ships with may make DSCP 26 lossy",
+		Fix: "map the DSCP to the lossless class: apply the intent", FoldedIn: []string{"CLS-04"},
 		Sources: []string{"sonic-buildimage files/build_templates/qos_config.j2"},
 		Switch:  checks.OnlyObserved(checks.EachPort(losslessInLossy)),
 	},
@@ -77,10 +81,11 @@ var classificationChecks = []checks.Check{
 	{
 		ID: "CLS-09", Title: "congestion notifications are not served first",
 		Rules: []checks.Rule{{Severity: checks.Error, When: "for a share below 10 %"}, {Severity: checks.Warning, When: "for a larger share, with the rest, and where only the usual DSCP shows their class"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
-		Why:     "they queue behind data, and senders slow down late",
-		Fix:     "make their class strict",
-		Sources: []string{"DCQCN, SIGCOMM 2015, section 3"},
-		Switch:  checks.EachPort(notificationsServed),
+		Why:      "they queue behind data, and senders slow down late",
+		Fix:      "make their class strict",
+		Sources:  []string{"DCQCN, SIGCOMM 2015, section 3"},
+		Switch:   checks.EachPort(notificationsServed),
+		FoldedIn: []string{"CLS-10", "CLS-08"},
 	},
 	{
 		ID: "CLS-10", Title: "congestion notifications share a lossless class",
@@ -292,21 +297,29 @@ func (m DSCPDrift) fields() []qos.Attr {
 	return []qos.Attr{DSCPField}
 }
 
+// dscpRoot is the root of findings about one DSCP of a map, before its number.
+const dscpRoot = "dscp "
+
+// DSCPRoots returns the roots of a finding about DSCPs of a map.
+func DSCPRoots(dscps []int) (roots []string) {
+	for _, d := range dscps {
+		roots = append(roots, dscpRoot+strconv.Itoa(d))
+	}
+	return roots
+}
+
 // classOfDSCP records the class of each DSCP that a class names.
 func classOfDSCP(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	m := r.Config.ClassifiedBy(p.Name)
 	if m == nil || trustOf(p, q) != qos.TrustDSCP {
 		return // the port does not classify by DSCP: CLS-04 and CLS-14
 	}
-	moved := DSCPDriftOf(r, p)
 	for _, k := range p.Settings.Classes {
 		if k.Rest {
 			continue
 		}
 		for _, d := range k.DSCP.V {
-			if !slices.Contains(moved.Lost, d) && !slices.Contains(moved.paused, d) { // CLS-02, CLS-10
-				r.Trait(strconv.Itoa(d), strconv.Itoa(int(m.DSCPToTC[d])), p.Name, k.DSCP.From.String())
-			}
+			r.Trait(strconv.Itoa(d), strconv.Itoa(int(m.DSCPToTC[d])), p.Name, k.DSCP.From.String())
 		}
 	}
 }
@@ -316,18 +329,31 @@ func otherClass(o *checks.Outlier) {
 	if o.Value == strconv.Itoa(qos.Unmapped) {
 		have = "no class"
 	}
-	o.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("DSCP %s is in %s, on %d of %d ports in traffic class %s", o.Group, have, o.Share, o.Of, o.Usual)},
+	o.Found(checks.Finding{Severity: checks.Error, Roots: []string{dscpRoot + o.Group}, What: fmt.Sprintf("DSCP %s is in %s, on %d of %d ports in traffic class %s", o.Group, have, o.Share, o.Of, o.Usual)},
 		DSCPField, globalDSCP)
+}
+
+// notLookedAt finds the DSCPs of lossless classes on a port that does not trust DSCP.
+func notLookedAt(r *checks.Switch, p *intent.Port, q *qos.Port) {
+	if _, differs := r.Differs(p.Name, qos.KindTrust.Attr()); !differs || q.Trust.V == qos.TrustDSCP {
+		return
+	}
+	for _, k := range p.Settings.Classes {
+		if k.Lossless.V && !k.Rest {
+			r.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("the port trusts %s: DSCP %s of lossless class %s does not count there", q.Trust.V, qos.FoldInts(k.DSCP.V), k.Name)}, p.Name, qos.KindTrust.Attr())
+		}
+	}
 }
 
 func losslessInLossy(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	m := DSCPDriftOf(r, p)
+	notLookedAt(r, p, q)
 	for _, d := range m.Lost {
 		where := "traffic class " + strconv.Itoa(int(m.tc[d]))
 		if m.tc[d] < 0 {
 			where = "the default class"
 		}
-		f, class := checks.Finding{Severity: checks.Error, Fix: r.CureOf(p.Name, DSCPField)}, "none"
+		f, class := checks.Finding{Severity: checks.Error, Roots: DSCPRoots([]int{d}), Fix: r.CureOf(p.Name, DSCPField)}, "none"
 		if k := classOf(p.Settings, d); k != nil {
 			f.Where, class = k.DSCP.From.String(), k.Name
 		}
@@ -354,7 +380,7 @@ func foreignInLossless(r *checks.Switch, p *intent.Port, _ *qos.Port) {
 		return
 	}
 	if m := DSCPDriftOf(r, p); len(m.foreign) > 0 {
-		r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("DSCP %s is mapped to a lossless class, but not by the intent", qos.FoldInts(m.foreign)), Fix: "apply the intent"},
+		r.Found(checks.Finding{Severity: checks.Warning, Roots: DSCPRoots(m.foreign), What: fmt.Sprintf("DSCP %s is mapped to a lossless class, but not by the intent", qos.FoldInts(m.foreign)), Fix: "apply the intent"},
 			p.Name, m.fields()...)
 		if !m.others {
 			r.Outcome.MarkReported("", globalDSCP)
@@ -377,23 +403,6 @@ func trustOfPorts(r *checks.Switch, p *intent.Port, q *qos.Port) {
 func unclassified(r *checks.Switch, p *intent.Port, _ *qos.Port) {
 	if want, lossless := p.Settings.Trust, r.Lossless(p.Settings); want.V == qos.TrustNone && lossless != 0 {
 		r.Found(checks.Finding{Severity: checks.Warning, Where: want.From.String(), What: fmt.Sprintf("trust is none: packets that enter the port are in the switch's default class, and priorities %s, lossless there, get none of them", lossless), Fix: "trust dscp"}, p.Name)
-	}
-}
-
-// mapsAgree compares, for each priority that a port pauses, the map that its traffic uses with the
-// map that its pause uses. Without an intent, priorities that no DSCP reaches do not count.
-func mapsAgree(what string, first, second qos.Table) func(*checks.Port) {
-	return func(p *checks.Port) {
-		if !p.Read || p.Maps == nil || !p.ByIntent && p.Config.Trust.V == qos.TrustPCP {
-			return
-		}
-		a, b := p.Maps.Table(first), p.Maps.Table(second)
-		for _, prio := range p.Config.PFC.Or(0).List() {
-			if x, y := a[prio], b[prio]; x >= 0 && y >= 0 && x != y && (p.ByIntent || reached(p.Maps, prio)) {
-				p.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("traffic class %d uses %s %d, but pause of priority %d belongs to %s %d", prio, what, x, prio, what, y), Fix: "map traffic class and PFC priority to one " + what + ": " + checks.ApplyIntent},
-					qos.KindMap.Table(first), qos.KindMap.Table(second))
-			}
-		}
 	}
 }
 

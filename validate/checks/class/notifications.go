@@ -3,6 +3,7 @@ package class
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -16,6 +17,9 @@ import (
 const highShare = 10
 
 func notificationsServed(r *checks.Switch, p *intent.Port, q *qos.Port) {
+	if r.Source != checks.Intended {
+		notificationsElsewhere("CLS-09")(r, p, q)
+	}
 	k, known := notificationsOf(p.Settings)
 	if k == nil {
 		return
@@ -96,13 +100,56 @@ func notificationsPaused(r *checks.Switch) {
 		m := DSCPDriftOf(r, p)
 		for _, d := range m.paused {
 			k, _ := notificationsOf(p.Settings)
-			r.Found(checks.Finding{Severity: checks.Error, Where: k.DSCP.From.String(), Fix: checks.ApplyIntent,
+			r.Found(checks.Finding{Severity: checks.Error, Roots: DSCPRoots([]int{d}), Where: k.DSCP.From.String(), Fix: checks.ApplyIntent,
 				What: fmt.Sprintf("DSCP %d of congestion notifications, class %s, is in traffic class %d, which is lossless", d, k.Name, m.tc[d])}, p.Name, m.fields()...)
 		}
 		if len(m.paused) > 0 && !m.others {
 			r.Outcome.MarkReported("", globalDSCP)
 		}
 	}
+}
+
+// notificationsElsewhere finds DSCPs of congestion notifications that the map of a port puts into
+// another class than the intent. CLS-08 names the class, CLS-09 a queue that is not served first.
+func notificationsElsewhere(id string) func(*checks.Switch, *intent.Port, *qos.Port) {
+	return func(r *checks.Switch, p *intent.Port, q *qos.Port) {
+		m := r.Config.ClassifiedBy(p.Name)
+		k, known := notificationsOf(p.Settings)
+		if m == nil || k == nil || k.Rest || !known || trustOf(p, q) != qos.TrustDSCP {
+			return
+		}
+		for _, d := range k.DSCP.V {
+			tc := m.DSCPToTC[d]
+			if int(tc) == k.Priority.V || tc == qos.Unmanaged {
+				continue
+			}
+			what := fmt.Sprintf("DSCP %d of congestion notifications, class %s, is in %s", d, k.Name, className(tc))
+			if id == "CLS-09" {
+				n := queueOr(m, max(int(tc), 0))
+				if s := q.Queues[n].Scheduler; !s.Set || s.V.Strict {
+					continue
+				}
+				what += fmt.Sprintf(", whose queue %d is not served first", n)
+			}
+			r.Found(checks.Finding{Severity: checks.Error, Roots: DSCPRoots([]int{d}), Where: k.DSCP.From.String(), Fix: checks.ApplyIntent, What: what}, p.Name)
+		}
+	}
+}
+
+// className names a traffic class of a map.
+func className(tc int8) string {
+	if tc < 0 {
+		return "no class"
+	}
+	return "traffic class " + strconv.Itoa(int(tc))
+}
+
+// queueOr returns the queue of a traffic class; without a map it has the number of the class.
+func queueOr(m *qos.Maps, tc int) int {
+	if n := int(m.TCToQueue[tc]); n >= 0 && n < qos.NumPriorities {
+		return n
+	}
+	return tc
 }
 
 func pausedByIntent(r *checks.Switch, p *intent.Port, _ *qos.Port, k *intent.Class) {

@@ -14,7 +14,8 @@ import (
 var Checks = []checks.Check{
 	{
 		ID: "ECN-01", Title: "a lossless queue does not mark",
-		Rules: []checks.Rule{{Severity: checks.Error, When: "where it has no curve"}, {Severity: checks.Warning, When: "where no intent asks for one"}, {Severity: checks.Info, When: "where the class has 'ecn: keep', and the curve of the switch is not compared"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
+		FoldedIn: []string{"ECN-08", "ECN-09"},
+		Rules:    []checks.Rule{{Severity: checks.Error, When: "where it has no curve"}, {Severity: checks.Warning, When: "where no intent asks for one"}, {Severity: checks.Info, When: "where the class has 'ecn: keep', and the curve of the switch is not compared"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:      "PFC becomes the only congestion control, and a class with 'mode: lossy' has none",
 		Fix:      "give the class 'ecn: auto' or thresholds",
 		Switch:   queuesOf(checks.EachRDMA, unmarked),
@@ -53,7 +54,8 @@ var Checks = []checks.Check{
 	},
 	{
 		ID: "ECN-05", Title: "ECN thresholds differ within a role",
-		Rules: checks.Always(checks.Warning), Scope: checks.ScopeFabric, Reads: checks.ReadsIntent | checks.ReadsRunning,
+		FoldedIn: []string{"ECN-07", "ECN-10", "ECN-15"},
+		Rules:    checks.Always(checks.Warning), Scope: checks.ScopeFabric, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:    "flows through one switch slow down before flows through another",
 		Fix:    "give the role one curve",
 		Switch: checks.EachLossless(curves), Outliers: otherCurve,
@@ -156,7 +158,7 @@ func unmarked(r *checks.Switch, k *intent.Class, e, _ qos.ECN) *checks.Finding {
 		return &checks.Finding{Severity: checks.Info, What: fmt.Sprintf("%s keeps the switch's ECN setting, which is not compared", ofRDMA(k))}
 	case k.ECN.Mode.V == intent.ECNKeep && e.Enabled:
 		return &checks.Finding{Severity: checks.Info, What: fmt.Sprintf("%s keeps the switch's ECN setting, %s, which is not compared", ofRDMA(k), e)}
-	case e.Enabled || e.Drops || e.Min > 0 || e.Max > 0:
+	case e.Enabled:
 		return nil
 	case r.Source == checks.Intended:
 		return &checks.Finding{Severity: checks.Error, What: fmt.Sprintf("%s has no ECN", ofRDMA(k))}
@@ -232,21 +234,11 @@ func otherProbability(_ *checks.Switch, k *intent.Class, e, want qos.ECN) *check
 		k.Name, 100*have.At(queue), units.Bytes(queue), 100*should.At(queue), 100*by)}
 }
 
-// isReportedElsewhere reports whether another check has a finding on a curve.
-func isReportedElsewhere(r *checks.Switch, k *intent.Class, e, want qos.ECN) bool {
-	for _, look := range []func(*checks.Switch, *intent.Class, qos.ECN, qos.ECN) *checks.Finding{oddCurve, averaged, unitless, otherProbability} {
-		if look(r, k, e, want) != nil {
-			return true
-		}
-	}
-	return false
-}
-
 // curves records the curve of each lossless class. Computed curves depend on the port, so they
 // are only compared with stated ones.
 func curves(r *checks.Switch, p *intent.Port, q *qos.Port, k *intent.Class) {
 	e, want := q.Queues[k.Queue.V].ECN, r.Device.Desired.Ports[p.Name].Queues[k.Queue.V].ECN.V
-	if k.ECN.Mode.V == intent.ECNOff || !e.Set || !e.V.Enabled || isReportedElsewhere(r, k, e.V, want) {
+	if k.ECN.Mode.V == intent.ECNOff || !e.Set || !e.V.Enabled {
 		return
 	}
 	if e.V.Same(want) {

@@ -12,18 +12,21 @@ import (
 var Checks = []checks.Check{
 	{
 		ID: "MTU-01", Title: "the two ends of a link have different MTUs",
-		Rules: []checks.Rule{{Severity: checks.Error, When: "where hosts send larger packets than one end carries"}, {Severity: checks.Info, When: "else"}}, Scope: checks.ScopeLink, Reads: checks.ReadsIntent | checks.ReadsRunning,
+		FoldedIn: []string{"MTU-02"},
+		Rules:    []checks.Rule{{Severity: checks.Error, When: "where hosts send larger packets than one end carries"}, {Severity: checks.Info, When: "else"}}, Scope: checks.ScopeLink, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:  "large packets are lost in one direction",
 		Fix:  "set one mtu.fabric for both ends",
 		Link: mtuOfEnds,
 	},
 	{
 		ID: "MTU-02", Title: "a link cannot carry a full RDMA packet",
-		Rules: []checks.Rule{{Severity: checks.Error, When: "by the intent"}, {Severity: checks.Warning, When: "where no intent says which packets hosts send"}}, Scope: checks.ScopeFabric, Reads: checks.ReadsIntent | checks.ReadsRunning,
+		FoldedIn: []string{"MTU-03"},
+		Rules:    []checks.Rule{{Severity: checks.Error, When: "by the intent"}, {Severity: checks.Warning, When: "where no intent says which packets hosts send"}}, Scope: checks.ScopeFabric, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:      "connections come up and stall with the first large transfer",
 		Fix:      "raise mtu.fabric on the path, or lower mtu.rdma",
 		Sources:  []string{"Linux include/rdma/ib_addr.h, iboe_get_mtu"},
 		Link:     mtuOfRDMA,
+		Switch:   checks.EachPort(mtuOfRDMATowardsHost),
 		Alone:    checks.InEachPausingPort(mtuAlone),
 		AloneFix: "raise the MTU of the port to 9000 or more, as on every port of the path",
 	},
@@ -89,8 +92,8 @@ func mtuOfEnds(r *checks.Link) {
 	sent := sendersOn(r)
 	switch {
 	case isMTUExplained(r):
-	case a == b || a == 0 || b == 0 || min(a, b) < sent.largestPacket(): // MTU-02 reports that
-	case min(a, b) < sent.packet:
+	case a == b || a == 0 || b == 0:
+	case min(a, b) < max(sent.packet, sent.largestPacket()):
 		r.Found(checks.Error, r.FixOf(qos.KindMTU.Attr()), "its MTU is %v B, that of %v is %v B", a, b, qos.KindMTU.Attr())
 	default:
 		r.Found(checks.Info, r.FixOf(qos.KindMTU.Attr()), "its MTU is %v B, that of %v is %v B", a, b)
@@ -102,6 +105,16 @@ func mtuOfRDMA(r *checks.Link) {
 	if need := sendersOn(r).largestPacket(); a > 0 && b > 0 && min(a, b) < need && !isMTUExplained(r) {
 		r.Found(checks.Error, r.FixOf(qos.KindMTU.Attr()), fmt.Sprintf("an RDMA packet of %d B has %d B with its headers; the port carries %%v B, %%v %%v B", sendersOn(r).payload, need), a, b, qos.KindMTU.Attr())
 	}
+}
+
+// mtuOfRDMATowardsHost finds a port that drops the RDMA packets of its host.
+func mtuOfRDMATowardsHost(r *checks.Switch, p *intent.Port, q *qos.Port) {
+	peer, linked := p.Peer()
+	need := p.Settings.MTU.RDMA.V + intent.RDMAOverhead
+	if !linked || p.Uplink() || !q.MTU.Set || q.MTU.V >= need || r.CureOf(p.Name, qos.KindMTU.Attr()) != "" {
+		return
+	}
+	r.FoundTowards(peer, checks.Finding{Severity: checks.Error, What: fmt.Sprintf("an RDMA packet of %d B has %d B with its headers; the port carries %d B", p.Settings.MTU.RDMA.V, need, q.MTU.V)}, p.Name, qos.KindMTU.Attr())
 }
 
 func mtuTowardsHost(r *checks.Switch, p *intent.Port, q *qos.Port) {

@@ -2,6 +2,7 @@ package nic
 
 import (
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/checks/class"
 )
 
 // Checks lists the checks that [Check] and [Compare] make, including checks of other families that
@@ -14,10 +15,12 @@ var Checks = []checks.Check{
 		Fix: "state the cable length, write buffers: auto for the NIC into the intent, and apply it",
 	},
 	{
-		ID: "CLS-08", Title: "a NIC marks congestion notifications with a DSCP of another class",
-		Rules: checks.Always(checks.Error), Scope: checks.ScopeNIC, Reads: checks.ReadsNIC,
-		Why: "they queue behind data, or are lost, and senders do not slow down",
-		Fix: "set the CNP DSCP of the NIC to one of the intent's class",
+		ID: "CLS-08", Title: "congestion notifications are in another class than the intent says",
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeNIC, Reads: checks.ReadsRunning | checks.ReadsNIC,
+		Switch:   class.NotificationsElsewhere,
+		FoldedIn: []string{"CLS-10"},
+		Why:      "they queue behind data, or are lost, and senders do not slow down",
+		Fix:      "set the CNP DSCP of the NIC to one of the intent's class, and map that to the class on each switch",
 	},
 	{
 		ID: "DCB-01", Title: "a NIC accepts settings from its DCBX peer",

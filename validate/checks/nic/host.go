@@ -41,10 +41,11 @@ type hostCheck struct {
 	host             *intent.Host
 	running, desired *nic.Host
 	ends             func(intent.Endpoint) checks.End
+	roots            []string // of the next findings, see [checks.Finding.Roots]
 }
 
 func (v *hostCheck) add(id string, s checks.Severity, port, where, fix, format string, args ...any) {
-	v.c.Add(checks.Finding{ID: id, Severity: s, Device: v.host.Name, Where: where, Fix: fix, What: fmt.Sprintf(format, args...)}, port)
+	v.c.Add(checks.Finding{ID: id, Severity: s, Device: v.host.Name, Where: where, Fix: fix, Roots: v.roots, What: fmt.Sprintf(format, args...)}, port)
 }
 
 const applyHost = "apply the intent to the host"

@@ -31,13 +31,13 @@ type portCheck struct {
 }
 
 func (p *portCheck) found(id string, s checks.Severity, field, fix, format string, args ...any) {
-	p.add(id, s, p.name, p.want.From[field], fix, "%s (layer %s)", fmt.Sprintf(format, args...), nic.LayerOf(field))
+	p.about(field).add(id, s, p.name, p.want.From[field], fix, "%s (layer %s)", fmt.Sprintf(format, args...), nic.LayerOf(field))
 }
 
 // foundTowards adds a finding about both ends of a link. The text does not name the switch
 // port, so that one cause on many NICs is one finding.
 func (p *portCheck) foundTowards(id string, s checks.Severity, field, fix, format string, args ...any) {
-	p.c.Add(checks.Finding{ID: id, Severity: s, Device: p.host.Name, Where: p.want.From[field], Fix: fix, Peers: []string{p.end.String()},
+	p.c.Add(checks.Finding{ID: id, Severity: s, Device: p.host.Name, Where: p.want.From[field], Fix: fix, Peers: []string{p.end.String()}, Roots: []string{field},
 		What: fmt.Sprintf("%s (layer %s)", fmt.Sprintf(format, args...), nic.LayerOf(field))}, p.name)
 }
 
@@ -47,7 +47,7 @@ func (p *portCheck) differs(id string, s checks.Severity, ch nic.Change) {
 	if ch.Layer != "" {
 		layer = fmt.Sprintf(" (layer %s)", ch.Layer)
 	}
-	p.add(id, s, p.name, ch.Reason, blockedOr(ch, applyHost), "%s is %s, the intent says %s%s", ch.Field, ch.Old, ch.New, layer)
+	p.about(ch.Field).add(id, s, p.name, ch.Reason, blockedOr(ch, applyHost), "%s is %s, the intent says %s%s", ch.Field, ch.Old, ch.New, layer)
 }
 
 // carrier reports a NIC without a carrier. It is an error if the intent has a link for the NIC.
@@ -130,6 +130,7 @@ func (p *portCheck) change(ch nic.Change) {
 		pfc.LinkPause(&checks.Port{LinkPause: p.have.LinkPause.V, Lossless: p.want.PFC.V, ByIntent: true, Read: true,
 			Found: func(f checks.Finding, _ ...qos.Attr) { p.differs("PFC-05", f.Severity, ch) }})
 	case nic.FieldETS:
+		p.pausedTogether(ch)
 		p.differs("SCH-04", checks.Warning, ch)
 	case nic.FieldCable:
 		p.differs("BUF-13", checks.Warning, ch)
@@ -223,7 +224,51 @@ func (p *portCheck) cnpDSCP(ch nic.Change) {
 		p.differs("DRIFT", checks.Warning, ch)
 		return
 	}
-	p.add("CLS-08", checks.Error, p.name, ch.Reason, blockedOr(ch, applyHost), "%s is %s, the intent says %s (layer %s)%s", ch.Field, ch.Old, ch.New, ch.Layer, byOperator(p.have.CNPDSCP.V))
+	p.about(ch.Field).add("CLS-08", checks.Error, p.name, ch.Reason, blockedOr(ch, applyHost), "%s is %s, the intent says %s (layer %s)%s", ch.Field, ch.Old, ch.New, ch.Layer, byOperator(p.have.CNPDSCP.V))
+	p.notifications(p.have.CNPDSCP.V, ch)
+}
+
+// notifications reports the class that the notifications of a NIC land in on each switch that
+// classifies as intended: a lossless one pauses them, and another may not be served first.
+func (p *portCheck) notifications(dscp int, ch nic.Change) {
+	if p.sw == nil || dscp < 0 {
+		return
+	}
+	i := slices.IndexFunc(p.sw.Settings.Classes, func(k *intent.Class) bool { return slices.Contains(k.DSCP.V, dscp) })
+	if i < 0 {
+		return
+	}
+	switch k := p.sw.Settings.Classes[i]; {
+	case k.Lossless.V:
+		p.about(ch.Field).add("CLS-10", checks.Error, p.name, ch.Reason, blockedOr(ch, applyHost), "the NIC sends congestion notifications with DSCP %d, which is in lossless class %s", dscp, k.Name)
+		fallthrough
+	case !k.Strict.V:
+		p.about(ch.Field).add("CLS-09", checks.Error, p.name, ch.Reason, blockedOr(ch, applyHost), "the NIC sends congestion notifications with DSCP %d, which is in class %s and is not served first", dscp, k.Name)
+	}
+}
+
+// about returns the host's check, for findings about a field.
+func (p *portCheck) about(field string) *hostCheck {
+	v := *p.hostCheck
+	v.roots = []string{field}
+	return &v
+}
+
+// pausedTogether finds lossy priorities that the NIC sends in the traffic class of a lossless one: the
+// pause of that priority stops the whole traffic class.
+func (p *portCheck) pausedTogether(ch nic.Change) {
+	have, want := p.have.ETS, p.want.ETS
+	if !have.Set || !want.Set || !p.have.PFC.Set {
+		return
+	}
+	paused := p.want.PFC.V & p.have.PFC.V
+	for prio := range qos.NumPriorities {
+		for _, l := range paused.List() {
+			if !paused.Has(prio) && have.V.PriorityToTC[prio] == have.V.PriorityToTC[l] && want.V.PriorityToTC[prio] != want.V.PriorityToTC[l] {
+				p.about(ch.Field).add("CLS-05", checks.Error, p.name, ch.Reason, blockedOr(ch, applyHost), "priority %d shares traffic class %d with lossless priority %d: pause of that priority stops it (layer %s)", prio, have.V.PriorityToTC[prio], l, ch.Layer)
+			}
+		}
+	}
 }
 
 // isCNP reports whether a DSCP is in the class of congestion notifications.

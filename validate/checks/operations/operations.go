@@ -83,6 +83,14 @@ var Checks = []checks.Check{
 		Switch: releases, Outliers: otherRelease,
 	},
 	{
+		ID: "OPS-06", Title: "a switch is in a state of its own",
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where it has stopped traffic"}, {Severity: checks.Warning, When: "where it has not settled, or will undo its configuration"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsApplied,
+		Why:     "what it shows meanwhile is neither as configured nor as it will be",
+		Fix:     "wait until the state has ended, then validate again",
+		Sources: []string{"sonic-swss orchagent/pfcwdorch.cpp, pfcactionhandler.cpp"},
+		State:   ownStates,
+	},
+	{
 		ID: "READ", Title: "a device, or a value of it, could not be read",
 		Rules: []checks.Rule{{Severity: checks.Error, When: "for a device"}, {Severity: checks.Info, When: "for a value, or a host without an address or a user name"}}, Scope: checks.ScopeFabric, Reads: checks.ReadsRunning | checks.ReadsNIC,
 		Why: "nothing about it was checked",
@@ -121,6 +129,17 @@ func platformKnown(r *checks.Switch) *checks.Lack {
 		what = "buffer pools, alpha, headroom"
 	}
 	return r.UnknownModel(what, "not compared with those of the platform")
+}
+
+// ownStates reports the states that the switch is in by itself.
+func ownStates(r *checks.Switch) {
+	for _, own := range r.Seen.Own {
+		f := checks.Finding{Severity: checks.Warning, What: own.What, Fix: own.Fix}
+		if own.Stopped {
+			f.Severity = checks.Error
+		}
+		r.Found(f, own.Port)
+	}
 }
 
 func stateSaved(r *checks.Switch) *checks.Lack {

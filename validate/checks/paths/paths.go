@@ -24,7 +24,8 @@ const (
 var Checks = []checks.Check{
 	{
 		ID: "ECN-14", Title: "a class has ECN marking on only some hops of its paths",
-		Rules: checks.Always(checks.Warning), Scope: checks.ScopeFabric, Reads: checks.ReadsIntent | checks.ReadsRunning,
+		FoldedIn: []string{"ECN-01"},
+		Rules:    checks.Always(checks.Warning), Scope: checks.ScopeFabric, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:    "on the other hops nothing slows senders down before packets are paused or lost",
 		Fix:    "give the class ECN on these ports",
 		Fabric: unmarkedHops, Switch: checks.OnlyObserved(checks.EachClass(markedHops)), Outliers: otherMarking,
@@ -53,7 +54,8 @@ var Checks = []checks.Check{
 	},
 	{
 		ID: "PFC-13", Title: "a class used only inside tunnels is lossless on ports without a tunnel",
-		Rules: checks.Always(checks.Error), Scope: checks.ScopeFabric, Reads: checks.ReadsIntent | checks.ReadsRunning,
+		FoldedIn: []string{"PFC-01", "PFC-02"},
+		Rules:    checks.Always(checks.Error), Scope: checks.ScopeFabric, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:     "it takes headroom and lets pauses spread further",
 		Fix:     "make the class lossy on these ports",
 		Sources: []string{"sonic-net/SONiC doc/qos/tunnel_dscp_remapping.md"},
@@ -131,14 +133,13 @@ func unmarkedHops(r *checks.Fabric) {
 	holes(r, checks.Warning, r.Paths.Treated.Unmarked, "class %s has no ECN marking here, and has it on %s of its paths")
 }
 
-// markedHops records whether a port marks a class. A lossless class without marking is left to
-// ECN-01, unless the intent leaves the curve to the switch.
+// markedHops records whether a port marks a class.
 func markedHops(r *checks.Switch, p *intent.Port, q *qos.Port, k *intent.Class) {
 	e := q.Queues[k.Queue.V].ECN
 	kept := k.ECN.Mode.V == intent.ECNKeep
 	wanted := r.Device.Desired.Ports[p.Name].Queues[k.Queue.V].ECN.V.Enabled
 	switch {
-	case !e.Set || !kept && !wanted, k.Lossless.V && !kept && !e.V.Enabled:
+	case !e.Set || !kept && !wanted:
 	default:
 		r.Trait(k.Name, strconv.FormatBool(e.V.Enabled), p.Name, k.ECN.Mode.From.String())
 	}
@@ -195,7 +196,7 @@ func bounces(f *intent.Fabric) (set qos.PrioritySet) {
 // it lossy. If the ends differ, PFC-01 and PFC-02 report it.
 func strayBounces(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	if extra := q.PFC.Or(0) &^ r.Lossless(p.Settings); extra != 0 && extra&^bounces(r.Device.Fabric) == 0 {
-		r.InsteadOfDrift(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("priorities %s are used only inside tunnels, but PFC is on for them here", extra)}, p.Name, qos.KindPFC.Attr())
+		r.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("priorities %s are used only inside tunnels, but PFC is on for them here", extra)}, p.Name, qos.KindPFC.Attr())
 	}
 }
 

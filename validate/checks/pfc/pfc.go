@@ -1,9 +1,9 @@
 package pfc
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -22,6 +22,7 @@ var pauseChecks = []checks.Check{
 		Rules: []checks.Rule{{Severity: checks.Error, When: "by the intent"}, {Severity: checks.Warning, When: "between configurations without an intent"}}, Scope: checks.ScopeLink, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:      "one side pauses and the other ignores it, and packets are lost",
 		Fix:      "make the same classes lossless on both ends",
+		FoldedIn: []string{"PFC-10"},
 		Link:     pfcOfEnds,
 		AloneFix: "if the two are linked, pause the same priorities on both ends",
 		ByText:   true,
@@ -29,15 +30,15 @@ var pauseChecks = []checks.Check{
 	{
 		ID: "PFC-02", Title: "a NIC and its switch port pause different priorities",
 		Rules: checks.Always(checks.Error), Scope: checks.ScopeNIC, Reads: checks.ReadsRunning | checks.ReadsNIC,
-		Why:    "one side pauses and the other ignores it, and packets are lost",
-		Fix:    "make both ends pause the same priorities",
+		Why: "one side pauses and the other ignores it, and packets are lost",
+		Fix: "make both ends pause the same priorities", FoldedIn: []string{"PFC-10"},
 		Switch: checks.EachPort(pfcTowardsHost),
 	},
 	{
 		ID: "PFC-03", Title: "PFC is on for a priority without a lossless priority group",
 		Rules: []checks.Rule{{Severity: checks.Error, When: "where the switch shows it"}, {Severity: checks.Warning, When: "where the file may lack what gives it one"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
-		Why:      "pause is sent late or never, and packets are dropped first",
-		Fix:      "give the priority group a lossless buffer profile",
+		Why: "pause is sent late or never, and packets are dropped first",
+		Fix: "give the priority group a lossless buffer profile", FoldedIn: []string{"PFC-01", "PFC-02", "PFC-13"},
 		Switch:   checks.OnlyObserved(checks.EachPort(pausedWithoutGroup)),
 		Alone:    checks.InEachPausingPort(pausedWithLossyProfile),
 		AloneFix: "give the priority group headroom: a lossless profile, or what the switch derives one from, such as a cable length that the platform's table has",
@@ -100,10 +101,10 @@ var pauseChecks = []checks.Check{
 	},
 	{
 		ID: "PFC-12", Title: "priority 6 or 7 is lossless",
-		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent,
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:    "control traffic and congestion notifications can be paused",
 		Fix:    "use priorities 1 to 5 for lossless classes",
-		Switch: checks.OnlyIntended(checks.EachLossless(losslessControl)),
+		Switch: pausedControlClass,
 		Alone:  checks.InEachPausingPort(pausedControl),
 	},
 	{
@@ -123,8 +124,10 @@ var pauseChecks = []checks.Check{
 }
 
 func pfcOfEnds(r *checks.Link) {
-	if r.A.PFC != r.B.PFC && !r.A.PFCSaid && !r.B.PFCSaid {
-		r.Covers = coveredByPFC(r.A.Unpaused || r.B.Unpaused, r.A.Hole || r.B.Hole)
+	if r.A.PFC != r.B.PFC {
+		if by := cmp.Or(r.A.PFCSaid, r.B.PFCSaid); by != "" {
+			r.Roots = []string{by}
+		}
 		r.Found(checks.Error, r.FixOf(qos.KindPFC.Attr()), "PFC is on for priorities %v, on %v for %v", r.A.PFC, r.B.PFC, qos.KindPFC.Attr())
 	}
 }
@@ -134,28 +137,10 @@ func pfcTowardsHost(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	if !linked || p.Uplink() {
 		return
 	}
-	_, differs := r.Differs(p.Name, qos.KindPFC.Attr())
-	switch {
-	case !differs:
-	case Explained(r, p, q):
-		r.Outcome.MarkReported(p.Name, qos.KindPFC.Attr())
-	default:
-		covers := strings.Fields(coveredByPFC(idleGroup(r.Config.ClassifiedBy(p.Name), q), Hole(r, p, q) != 0))
-		r.FoundTowards(peer, checks.Finding{Severity: checks.Error, Covers: covers, What: fmt.Sprintf("PFC is on for priorities %s; by the intent, host NICs pause %s", q.PFC.Or(0), r.Lossless(p.Settings)), Fix: "apply the intent to the switch"},
+	if _, differs := r.Differs(p.Name, qos.KindPFC.Attr()); differs {
+		r.FoundTowards(peer, checks.Finding{Severity: checks.Error, Roots: ExplainedBy(r, p, q), What: fmt.Sprintf("PFC is on for priorities %s; by the intent, host NICs pause %s", q.PFC.Or(0), r.Lossless(p.Settings)), Fix: "apply the intent to the switch"},
 			p.Name, qos.KindPFC.Attr())
 	}
-}
-
-// coveredByPFC returns the checks that a finding about PFC covers, separated by spaces.
-func coveredByPFC(idleGroup, hole bool) string {
-	var ids []string
-	if idleGroup {
-		ids = append(ids, "PFC-04")
-	}
-	if hole {
-		ids = append(ids, "PFC-07")
-	}
-	return strings.Join(ids, " ")
 }
 
 // pausedGroup reports whether a port pauses any priority of a group.
@@ -163,27 +148,24 @@ func pausedGroup(m *qos.Maps, q *qos.Port, g int) bool {
 	return slices.ContainsFunc(q.PFC.Or(0).List(), func(prio int) bool { return group(m, prio) == g })
 }
 
-// idleGroup reports whether a port has a lossless group of which it pauses no priority.
-func idleGroup(m *qos.Maps, q *qos.Port) bool {
-	for g := range q.Groups {
-		if q.Groups[g].Lossless.V && !pausedGroup(m, q, g) {
-			return true
-		}
-	}
-	return false
-}
-
-// Explained reports whether another finding explains why a port does not pause the intended
-// priorities: the driver knows the missing condition, or no DSCP reaches the class.
-func Explained(r *checks.Switch, p *intent.Port, q *qos.Port) bool {
+// ExplainedBy returns the roots of another finding that explains why a port does not pause the
+// intended priorities: the driver knows the missing condition, or no DSCP reaches the class. It
+// returns nil if there is none.
+func ExplainedBy(r *checks.Switch, p *intent.Port, q *qos.Port) []string {
 	if q.PFC.Or(0)&^p.Settings.Lossless() != 0 {
-		return false // a missing condition does not add a priority
+		return nil // a missing condition does not add a priority
 	}
-	if r.CureOf(p.Name, qos.KindPFC.Attr()) != "" || r.CureOf(p.Name, class.DSCPField) != "" {
-		return true
-	}
+	lost := class.DSCPDriftOf(r, p).Lost
 	off := p.Settings.Lossless() ^ q.PFC.Or(0)
-	return off != 0 && off&^unreached(r, p) == 0
+	switch {
+	case r.CureOf(p.Name, qos.KindPFC.Attr()) != "":
+		return []string{qos.KindPFC.Attr().String()}
+	case r.CureOf(p.Name, class.DSCPField) != "" && len(lost) == 0:
+		return []string{class.DSCPField.String()}
+	case r.CureOf(p.Name, class.DSCPField) != "", off != 0 && off&^unreached(r, p) == 0:
+		return class.DSCPRoots(lost[:1])
+	}
+	return nil
 }
 
 // unreached returns the priorities of lossless classes whose DSCPs are all in lossy classes.
@@ -236,6 +218,17 @@ func pausedWithoutGroup(r *checks.Switch, p *intent.Port, q *qos.Port) {
 		r.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("PFC is on for priority %d, and priority group %d is not lossless", prio, g)},
 			p.Name, append(GroupFields(g), qos.KindMap.Table(qos.TCToGroup), qos.KindMap.Table(qos.PFCToGroup))...)
 	}
+	pausedBeyondIntent(r, p, q)
+}
+
+// pausedBeyondIntent finds priorities that a port pauses, and that have neither a lossless group nor a
+// lossless class by the intent.
+func pausedBeyondIntent(r *checks.Switch, p *intent.Port, q *qos.Port) {
+	for _, prio := range (q.PFC.Or(0) &^ r.Lossless(p.Settings)).List() {
+		if g := group(r.Config.ClassifiedBy(p.Name), prio); g >= 0 && q.Groups[g].Lossless.Set && !q.Groups[g].Lossless.V {
+			r.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("PFC is on for priority %d, and priority group %d is not lossless", prio, g)}, p.Name, qos.KindPFC.Attr())
+		}
+	}
 }
 
 // GroupFields returns the fields of a priority group, lossless first.
@@ -244,8 +237,7 @@ func GroupFields(g int) []qos.Attr {
 }
 
 // groupWithoutPause finds lossless groups whose priorities are not paused. If the group is as
-// intended, PFC is not: PFC-01 and PFC-02 then compare PFC with the other end and cover this
-// check.
+// intended, PFC is not.
 func groupWithoutPause(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	m := r.Config.ClassifiedBy(p.Name)
 	for g := range q.Groups {
@@ -260,11 +252,8 @@ func groupWithoutPause(r *checks.Switch, p *intent.Port, q *qos.Port) {
 		case drifted:
 			r.Found(f, p.Name, GroupFields(g)...)
 		case pfc:
-			r.Unpaused[p.Name] = true
-			if p.Link != nil {
-				f.Covers = []string{"PFC-07"}
-			}
-			r.InsteadOfDrift(f, p.Name, qos.KindPFC.Attr())
+			f.Roots = ExplainedBy(r, p, q)
+			r.Found(f, p.Name, qos.KindPFC.Attr())
 		}
 	}
 }
@@ -277,11 +266,10 @@ func Hole(r *checks.Switch, p *intent.Port, q *qos.Port) qos.PrioritySet {
 	return r.Lossless(p.Settings) &^ q.PFC.Or(0)
 }
 
-// UnpausedHop finds a hole that no other check reports: neither end of the link pauses, or the
-// other end is not known. A port with a lossless group is left to PFC-04.
+// UnpausedHop finds a port that does not pause a priority that is lossless on the rest of the path.
 func UnpausedHop(r *checks.Switch, p *intent.Port, q *qos.Port) {
-	if hole := Hole(r, p, q); hole != 0 && !r.Unpaused[p.Name] && !Explained(r, p, q) {
-		r.InsteadOfDrift(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("PFC is off for priorities %s, which are lossless on the rest of the path", hole)}, p.Name, qos.KindPFC.Attr())
+	if hole := Hole(r, p, q); hole != 0 {
+		r.Found(checks.Finding{Severity: checks.Error, Roots: ExplainedBy(r, p, q), What: fmt.Sprintf("PFC is off for priorities %s, which are lossless on the rest of the path", hole)}, p.Name, qos.KindPFC.Attr())
 	}
 }
 
@@ -314,7 +302,21 @@ func losslessClasses(r *checks.Switch, p *intent.Port, q *qos.Port) {
 		of &^= r.Lossless(p.Settings) &^ hosts
 	}
 	if of.Len() > usualClasses {
-		r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("%d lossless classes: priorities %s", of.Len(), of), Fix: r.FixOf(r.Check.Fix, p.Name, qos.KindPFC.Attr())}, p.Name)
+		r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("%d lossless classes: priorities %s", of.Len(), of), Fix: r.FixOf(r.Check.Fix, p.Name, qos.KindPFC.Attr())}, p.Name, qos.KindPFC.Attr())
+	}
+}
+
+// pausedControlClass finds priorities of control traffic that are lossless: by the intent, or paused
+// by the switch alone.
+func pausedControlClass(r *checks.Switch) {
+	if r.Source == checks.Intended {
+		checks.EachLossless(losslessControl)(r)
+		return
+	}
+	for p, q := range r.Ports() {
+		if high := q.PFC.Or(0) & qos.Priorities(6, 7) &^ r.Lossless(p.Settings); high != 0 {
+			r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("the switch pauses priorities %s, which control traffic uses and the intent has lossy", high)}, p.Name, qos.KindPFC.Attr())
+		}
 	}
 }
 
@@ -382,6 +384,9 @@ func pfcInOperation(r *checks.Switch) {
 		if m.Field == qos.KindPFC.Attr() {
 			// NX-OS does not show the queue of a priority that does not pause.
 			also = append(also, qos.KindMap.Table(qos.PFCToQueue))
+		}
+		if m.Field == qos.KindPFC.Attr() {
+			f.Roots = []string{m.Field.String()}
 		}
 		r.Found(f, m.Port, also...)
 	}

@@ -12,7 +12,8 @@ import (
 var watchdogChecks = []checks.Check{
 	{
 		ID: "WD-01", Title: "the PFC watchdog is off towards a host",
-		Rules: []checks.Rule{{Severity: checks.Error, When: "by the intent"}, {Severity: checks.Warning, When: "where no intent says what is attached"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
+		FoldedIn: []string{"PFC-01", "PFC-02"},
+		Rules:    []checks.Rule{{Severity: checks.Error, When: "by the intent"}, {Severity: checks.Warning, When: "where no intent says what is attached"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:      "one bad NIC can pause the whole fabric",
 		Fix:      "switch pfc.watchdog on: one bad NIC can pause the whole fabric",
 		Sources:  []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.3"},
@@ -69,12 +70,11 @@ func watchdogOff(uplink bool, severity checks.Severity, towards string) func(*ch
 		if !linked || p.Uplink() != uplink || r.Lossless(p.Settings) == 0 || !q.Watchdog.Set || q.Watchdog.V.Enabled {
 			return
 		}
-		if r.Source != checks.Intended && q.PFC.Or(0) == 0 {
-			r.Outcome.MarkReported(p.Name, qos.KindWatchdog.Attr()) // there is no pause to watch
-			return
-		}
 		f := checks.Finding{Severity: severity, Where: p.Settings.Watchdog.Enabled.From.String(),
 			What: "the PFC watchdog is off on lossless ports towards " + towards}
+		if _, off := r.Differs(p.Name, qos.KindPFC.Attr()); off && q.PFC.Or(0) == 0 {
+			f.Roots = pauseRoots(r, p, q) // there is no pause to watch
+		}
 		if _, ok := r.Differs(p.Name, qos.KindWatchdog.Attr()); ok {
 			f.Fix = "apply the intent, which has it on"
 		}
@@ -84,20 +84,45 @@ func watchdogOff(uplink bool, severity checks.Severity, towards string) func(*ch
 
 func watchedPriorities(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	w, want := q.Watchdog.V, r.Device.Desired.Ports[p.Name].Watchdog.V
-	if _, pfc := r.Differs(p.Name, qos.KindPFC.Attr()); pfc && w.Enabled && w.Priorities == q.PFC.V && want.Priorities&^w.Priorities == 0 {
-		// It watches one more priority only because the port pauses one more.
-		if w.Priorities = want.Priorities; w == want {
-			r.Outcome.MarkReported(p.Name, qos.KindWatchdog.Attr())
-		}
+	if !q.Watchdog.Set || !w.Enabled {
 		return
 	}
-	if missing := want.Priorities &^ w.Priorities; q.Watchdog.Set && w.Enabled && missing != 0 {
-		fields := []qos.Attr{qos.KindWatchdog.Attr()}
-		if w.Priorities = want.Priorities; w != want {
-			fields = nil // it differs in other settings too
+	missing, sameElse := want.Priorities&^w.Priorities, w
+	sameElse.Priorities = want.Priorities
+	_, pfc := r.Differs(p.Name, qos.KindPFC.Attr())
+	switch extra := q.PFC.Or(0) &^ want.Priorities &^ w.Priorities; {
+	case pfc && w.Priorities == q.PFC.V && missing == 0:
+		// It watches one more priority only because the port pauses one more.
+		if sameElse == want {
+			r.Outcome.MarkReported(p.Name, qos.KindWatchdog.Attr())
 		}
-		r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("lossless priorities %s are not watched", missing)}, p.Name, fields...)
+	case missing != 0:
+		notWatched(r, p, q, missing, pfc && missing&q.PFC.Or(0) == 0 && w.Priorities&^q.PFC.V == 0, sameElse == want)
+	case pfc && extra != 0:
+		r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("priorities %s are paused and not watched", extra)}, p.Name, qos.KindPFC.Attr())
 	}
+}
+
+// notWatched reports lossless priorities that are not watched: because the watchdog follows PFC, or
+// as the only difference of the watchdog, or among others.
+func notWatched(r *checks.Switch, p *intent.Port, q *qos.Port, missing qos.PrioritySet, follows, alone bool) {
+	f := checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("lossless priorities %s are not watched", missing)}
+	if follows {
+		f.Roots = pauseRoots(r, p, q)
+	}
+	if alone {
+		r.Found(f, p.Name, qos.KindWatchdog.Attr())
+		return
+	}
+	r.Found(f, p.Name)
+}
+
+// pauseRoots returns the roots of a finding whose cause is that a port does not pause as intended.
+func pauseRoots(r *checks.Switch, p *intent.Port, q *qos.Port) []string {
+	if by := ExplainedBy(r, p, q); by != nil {
+		return by
+	}
+	return []string{qos.KindPFC.Attr().String()}
 }
 
 // watchdogPoll reports a system that polls more often than the intent states, because it cannot
