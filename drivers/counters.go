@@ -110,6 +110,9 @@ const (
 	// interval.
 	GroupPeak
 	HeadroomPeak
+	// GroupPeakKept and HeadroomPeakKept are the same since they were last cleared on the device.
+	GroupPeakKept
+	HeadroomPeakKept
 
 	// These four are a NIC's received and sent bytes and packets, by priority.
 	PriorityRxBytes
@@ -151,7 +154,7 @@ var metricNames = [numMetrics]string{
 	PFCRx: "pfc-rx", PFCTx: "pfc-tx", PauseRxTime: "pause-rx-us", PauseTxTime: "pause-tx-us", LinkPauseRx: "link-pause-rx", LinkPauseTx: "link-pause-tx",
 	ErrorsRx: "errors-rx", ErrorsTx: "errors-tx", FECCorrected: "fec-corrected", FECUncorrected: "fec-uncorrected", SymbolErrors: "symbol-errors", PacketsRx: "packets-rx", QueuePackets: "queue-packets", QueueBytes: "queue-bytes", QueueDrops: "queue-drops",
 	QueueMarked: "queue-marked", QueuePeak: "queue-peak", StormsDetected: "storms-detected", StormsRestored: "storms-restored",
-	GroupDrops: "group-drops", GroupPeak: "group-peak", HeadroomPeak: "headroom-peak", PriorityDiscards: "priority-discards", Discards: "discards",
+	GroupDrops: "group-drops", GroupPeak: "group-peak", HeadroomPeak: "headroom-peak", GroupPeakKept: "group-peak-kept", HeadroomPeakKept: "headroom-peak-kept", PriorityDiscards: "priority-discards", Discards: "discards",
 	StallErrors: "stall-errors", StallWarnings: "stall-warnings", CNPSent: "cnp-sent", MarkedReceived: "marked-received", CNPHandled: "cnp-handled",
 	CNPIgnored: "cnp-ignored", OutOfSequence: "out-of-sequence", SequenceErrors: "sequence-errors", AckTimeouts: "ack-timeouts", RNRRetries: "rnr-retries",
 	PriorityRxBytes: "priority-rx-bytes", PriorityTxBytes: "priority-tx-bytes", PriorityRxPackets: "priority-rx-packets", PriorityTxPackets: "priority-tx-packets",
@@ -167,7 +170,7 @@ func (m Metric) String() string {
 }
 
 // Peak reports whether the metric is a highest fill, which may decrease.
-func (m Metric) Peak() bool { return m == QueuePeak || m == GroupPeak || m == HeadroomPeak }
+func (m Metric) Peak() bool { return m == QueuePeak || m >= GroupPeak && m <= HeadroomPeakKept }
 
 // single reports whether a port has only one counter of this metric.
 func (m Metric) single() bool { return m >= LinkPauseRx && m <= PacketsRx || m >= Discards }

@@ -30,6 +30,8 @@ type Validation struct {
 	Counted []gate.PortWindow
 	// Pauses lists the sources of the pauses in the window.
 	Pauses []gate.Source
+	// Watermarks lists what the lossless groups held at most, the fullest headroom first.
+	Watermarks []gate.Watermark
 	// Open maps each setting that the intent leaves open on hosts to the hosts concerned.
 	Open map[string][]string
 	// Ports is the number of host ports that were read.
@@ -83,7 +85,7 @@ func Validate(ctx context.Context, f *Fabric, a *Access, o ValidateOptions) (*Va
 	if err != nil {
 		return nil, err
 	}
-	out.Findings, out.Counted, out.Pauses = v.run.Findings(time.Now()), v.run.Counted(), v.run.Pauses()
+	out.Findings, out.Counted, out.Pauses, out.Watermarks = v.run.Findings(time.Now()), v.run.Counted(), v.run.Pauses(), v.run.Watermarks()
 	return out, nil
 }
 

@@ -33,6 +33,8 @@ type Report struct {
 	Counted []gate.PortWindow
 	// Pauses are the sources of the PFC pauses in that window.
 	Pauses []gate.Source
+	// Watermarks are what the lossless groups of switches held at most in that window.
+	Watermarks []gate.Watermark
 	// History holds the rounds of a watch of this fabric, oldest first; empty outside a watch.
 	History []Round
 	// Alone is set if the configurations were checked without an intent.

@@ -47,6 +47,7 @@ func writeText(w io.Writer, r Report, o Options) error {
 		t.cause(c, r.whereLabel(c.Wheres()...))
 	}
 	t.pauses(r)
+	t.watermarks(r)
 	for i, d := range r.Devices {
 		if i == 0 && d.Looked != "" && len(causes) > 0 {
 			t.printf("\n")

@@ -36,7 +36,9 @@ type page struct {
 	Counters []pageCounter        `json:"counters"`
 	Classes  []pageClass          `json:"classes,omitempty"` // RDMA classes that have counters
 	Pauses   []pagePause          `json:"pauses,omitempty"`
-	Periods  []pagePeriod         `json:"periods,omitempty"` // history of a watch, oldest first
+	Filled   []pageFilled         `json:"filled,omitempty"`   // watermarks of headroom, the fullest first
+	Unfilled []string             `json:"unfilled,omitempty"` // where no watermark was read, and why
+	Periods  []pagePeriod         `json:"periods,omitempty"`  // history of a watch, oldest first
 }
 
 type pageCheck struct {
@@ -127,6 +129,7 @@ func pageOf(r Report, counters []PortCounters) page {
 	b.counters(counters)
 	b.classes(r.Intent)
 	b.pauses(r.Pauses)
+	b.filled(r.Watermarks)
 	b.history(r.History)
 	b.intern()
 	b.addUndrawn()

@@ -25,7 +25,7 @@ func (r *Run) Gate(res *gate.Result) {
 		c.Add(checks.Finding{ID: check.ID, Severity: checks.Info, Device: name, What: "ECN marks are not counted: " + term.CleanLine(res.Unmarked[name]), Fix: check.Fix, Where: r.placeOf(name)}, "")
 	}
 	r.Note(c.List...)
-	r.counted, r.pauses = res.Ports, res.Sources
+	r.counted, r.pauses, r.watermarks = res.Ports, res.Sources, res.Watermarks
 }
 
 // Tiers returns the tiers of the switches of a fabric, 0 for those next to hosts.
@@ -39,6 +39,9 @@ func Tiers(f *intent.Fabric) map[string]int {
 
 // Pauses returns the sources of the pauses in the window that [Run.Gate] added.
 func (r *Run) Pauses() []gate.Source { return r.pauses }
+
+// Watermarks returns the watermarks of lossless groups in the window that [Run.Gate] added.
+func (r *Run) Watermarks() []gate.Watermark { return r.watermarks }
 
 // Counted returns the counts of each port in the window that [Run.Gate] added; nil if there was
 // none.

@@ -14,18 +14,19 @@ import (
 // Run collects the results of a fabric's switches and hosts and compares them. Its methods must
 // not be called concurrently.
 type Run struct {
-	fabric    *intent.Fabric
-	memo      checks.Memo // of the checks of links
-	seen      map[string]*seen
-	miscabled map[intent.Endpoint]string // what LLDP shows in place of the link's other end
-	found     checks.Collector
-	answered  identity.Answered
-	others    []checks.Finding // of hosts, and of commands
-	outcomes  checks.Outcomes  // of switches with drift
-	traits    map[traitGroup]map[string]*bearers
-	counted   []gate.PortWindow
-	pauses    []gate.Source
-	alike     shared
+	fabric     *intent.Fabric
+	memo       checks.Memo // of the checks of links
+	seen       map[string]*seen
+	miscabled  map[intent.Endpoint]string // what LLDP shows in place of the link's other end
+	found      checks.Collector
+	answered   identity.Answered
+	others     []checks.Finding // of hosts, and of commands
+	outcomes   checks.Outcomes  // of switches with drift
+	traits     map[traitGroup]map[string]*bearers
+	counted    []gate.PortWindow
+	pauses     []gate.Source
+	watermarks []gate.Watermark
+	alike      shared
 }
 
 // seen is the data of a switch that is kept to compare it with others.

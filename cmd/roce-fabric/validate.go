@@ -80,6 +80,7 @@ func (a *app) validate(ctx context.Context, o validateOptions) (err error) {
 	a.warnOpen(v.Open)
 	f.Hosts = reached
 	r := report.Validated(f, v.Findings, v.Counted, v.Pauses)
+	r.Watermarks = v.Watermarks
 	if r.History = daemon.TimeLine(r.Fabric, rounds); o.past != "" && len(r.History) == 0 {
 		a.Warn("--history: %s has no round of %s", o.past, r.Fabric)
 	}

@@ -34,7 +34,7 @@ var flexGroups = []flexGroup{
 	{"WRED_ECN_QUEUE", "counterpoll wredqueue enable", 10 * time.Second, []drivers.Metric{drivers.QueueMarked}},
 	{"PG_DROP", "counterpoll pg-drop enable", 10 * time.Second, []drivers.Metric{drivers.GroupDrops}},
 	{"QUEUE_WATERMARK", "counterpoll watermark enable", time.Minute, []drivers.Metric{drivers.QueuePeak}},
-	{"PG_WATERMARK", "counterpoll watermark enable", time.Minute, []drivers.Metric{drivers.GroupPeak, drivers.HeadroomPeak}},
+	{"PG_WATERMARK", "counterpoll watermark enable", time.Minute, []drivers.Metric{drivers.GroupPeak, drivers.HeadroomPeak, drivers.GroupPeakKept, drivers.HeadroomPeakKept}},
 	{poolGroup, "counterpoll watermark enable", time.Minute, nil},
 	{watchdogGroup, pollWatchdog, time.Second, []drivers.Metric{drivers.StormsDetected, drivers.StormsRestored, drivers.PauseRxTime, drivers.PauseTxTime}},
 }
@@ -68,6 +68,11 @@ var (
 		{"SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES", drivers.GroupPeak},
 		{"SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_BYTES", drivers.HeadroomPeak},
 	}
+	// keptFields are in keptTable.
+	keptFields = []field{
+		{"SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES", drivers.GroupPeakKept},
+		{"SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_BYTES", drivers.HeadroomPeakKept},
+	}
 	portFields = []field{
 		{"SAI_PORT_STAT_PAUSE_RX_PKTS", drivers.LinkPauseRx}, {"SAI_PORT_STAT_PAUSE_TX_PKTS", drivers.LinkPauseTx},
 		{"SAI_PORT_STAT_IF_IN_ERRORS", drivers.ErrorsRx}, {"SAI_PORT_STAT_IF_OUT_ERRORS", drivers.ErrorsTx},
@@ -79,6 +84,11 @@ var (
 		{"SAI_PORT_STAT_PFC_%d_RX_PAUSE_DURATION_US", drivers.PauseRxTime}, {"SAI_PORT_STAT_PFC_%d_TX_PAUSE_DURATION_US", drivers.PauseTxTime},
 	}
 )
+
+// keptTable holds the highest values since an operator cleared them. The switch clears those of the
+// table COUNTERS each time it polls them (sonic-swss orchagent/watermark_pg.lua, watermarkorch.cpp;
+// SONiC doc/watermarks_HLD.md).
+const keptTable = "PERSISTENT_WATERMARKS"
 
 // poolPeak is the highest fill level of a buffer pool.
 const poolPeak = "SAI_BUFFER_POOL_STAT_WATERMARK_BYTES"
@@ -97,17 +107,18 @@ func (d *driver) Counters(ctx context.Context, ports []string) (*drivers.Counter
 	}
 	flex, guard := polls[0], polls[1]
 	taken := time.Now()
-	rows, err := d.table(ctx, "COUNTERS_DB", "COUNTERS")
+	counted, err := d.tables(ctx, "COUNTERS_DB", "COUNTERS", keptTable)
 	if err != nil {
 		return nil, err
 	}
+	rows := counted[0]
 	if rows == nil {
 		return nil, fmt.Errorf("%w: COUNTERS_DB has no counters: the switch polls none", drivers.ErrUnsupported)
 	}
 	if ports == nil {
 		ports = natural.Keys(names[0])
 	}
-	r := counterReader{rows: rows, still: map[drivers.Metric]bool{}, out: &drivers.Counters{
+	r := counterReader{rows: rows, kept: counted[1], still: map[drivers.Metric]bool{}, out: &drivers.Counters{
 		Taken: taken, Ports: make(map[string]drivers.PortCounters, len(ports)), Pools: map[string]uint64{}, Poll: map[drivers.Metric]time.Duration{}, Off: map[drivers.Metric]string{}}}
 	polled := r.intervals(flex, guard)
 	for _, name := range ports {
@@ -126,6 +137,7 @@ func (d *driver) Counters(ctx context.Context, ports []string) (*drivers.Counter
 
 type counterReader struct {
 	rows  native.Table
+	kept  native.Table            // of keptTable
 	still map[drivers.Metric]bool // not polled
 	out   *drivers.Counters
 }
@@ -182,11 +194,14 @@ func milliseconds(s string, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-func (r *counterReader) row(oid string) native.Row {
-	if row, ok := r.rows[oid]; ok {
+func (r *counterReader) row(oid string) native.Row { return rowOf(r.rows, "COUNTERS", oid) }
+
+// rowOf returns the row of an object; some sources repeat the name of the table in its key.
+func rowOf(t native.Table, name, oid string) native.Row {
+	if row, ok := t[oid]; ok {
 		return row
 	}
-	return r.rows["COUNTERS:"+oid]
+	return t[name+":"+oid]
 }
 
 func number(s string) qos.Opt[uint64] {
@@ -215,6 +230,7 @@ func (r *counterReader) port(name string, ports, queues, groups native.Row) {
 		put(own, priorityFields, i)
 		put(r.row(queues[at]), queueFields, i)
 		put(r.row(groups[at]), groupFields, i)
+		put(rowOf(r.kept, keptTable, groups[at]), keptFields, i)
 	}
 	if len(p) > 0 {
 		r.out.Ports[name] = p

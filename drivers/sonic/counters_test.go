@@ -84,6 +84,13 @@ func TestCountersArePolled(t *testing.T) {
 			t.Errorf("%v", c.Poll)
 		}
 
+		// A watermark of one interval falls, that of all intervals stays.
+		b.Counters().Set(port, 3, sim.HeadroomPeak, 9000)
+		b.Counters().Set(port, 3, sim.HeadroomPeak, 20)
+		if c = b.read(port); c.Ports[port][drivers.HeadroomPeak.Of(3)] != 20 || c.Ports[port][drivers.HeadroomPeakKept.Of(3)] != 9000 || c.Poll[drivers.HeadroomPeakKept] != time.Minute {
+			t.Errorf("headroom was filled to: %v", c.Ports[port])
+		}
+
 		// Counters of a disabled group keep their last value in the database.
 		flex("PG_DROP", map[string]string{"FLEX_COUNTER_STATUS": "disable"})
 		flex("QUEUE", map[string]string{"FLEX_COUNTER_STATUS": "disable"})

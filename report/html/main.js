@@ -38,6 +38,7 @@ applyFilter();
 build();
 fit();
 showPauses();
+showFilled();
 showTimeline();
 showList();
 showMap();

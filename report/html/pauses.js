@@ -185,3 +185,14 @@ function pausesOf(link) {
   if (here.length === 0) return [];
   return [el("h3", {className: "part"}, "Pauses"), limited(here, s => el("button", {type: "button", className: "go", on: () => openSource(s.i)}, s.what))];
 }
+
+// showFilled lists the headroom that lossless groups filled, the fullest first.
+const filledRows = 20;
+function showFilled() {
+  const rows = raw.filled || [], notes = raw.unfilled || [];
+  byId("filled").hidden = rows.length + notes.length === 0;
+  byId("filled-table").hidden = rows.length === 0;
+  byId("filled-rows").replaceChildren(...rows.slice(0, filledRows).map(r => el("tr", {}, ...r.map(text => el("td", {}, text)))));
+  const more = rows.length > filledRows ? ["and " + plural(rows.length - filledRows, "more row") + ", each filled to at most " + rows[filledRows][0]] : [];
+  byId("filled-notes").replaceChildren(...[...more, ...notes].map(text => el("li", {className: "note"}, text)));
+}

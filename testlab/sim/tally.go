@@ -49,6 +49,7 @@ type Tally struct {
 	now   map[tallied]uint64
 	flows map[tallied]int64
 	held  map[tallied]uint64 // values shown while polling is stopped; otherwise nil
+	most  map[tallied]uint64 // highest values since the last Reset
 }
 
 // tallied names one counter of a queue, priority or group of a port.
@@ -88,6 +89,22 @@ func (t *Tally) Set(port string, queue int, name string, value uint64) {
 		t.now = map[tallied]uint64{}
 	}
 	t.now[k] = value
+	t.noteMost(k, value)
+}
+
+// noteMost records a value of a counter. The mutex is held.
+func (t *Tally) noteMost(k tallied, v uint64) {
+	if t.most == nil {
+		t.most = map[tallied]uint64{}
+	}
+	t.most[k] = max(t.most[k], v)
+}
+
+// Most returns the highest value that the counter had since the last Reset.
+func (t *Tally) Most(port string, queue int, name string) uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.most[tallied{port, queue, name}]
 }
 
 // Flow makes a counter grow by step each time it is read. A negative step makes it fall, but not
@@ -113,6 +130,7 @@ func (t *Tally) Read(port string, queue int, name string) uint64 {
 			t.now = map[tallied]uint64{}
 		}
 		t.now[k] = uint64(max(0, int64(v)+step))
+		t.noteMost(k, t.now[k])
 	}
 	if t.held != nil {
 		return t.held[k]
@@ -131,7 +149,7 @@ func (t *Tally) Still() {
 func (t *Tally) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.now = nil
+	t.now, t.most = nil, nil
 }
 
 // Hold(true) stops the polling: the shown values stay the same whatever is counted. Hold(false)

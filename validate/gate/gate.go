@@ -111,6 +111,10 @@ type Class struct {
 	Marks bool
 	// Headroom is the xoff of its group, in bytes; 0 where it is not known.
 	Headroom int64
+	// Pause is how much of the shared buffer its group holds when it pauses, if it is alone, in
+	// bytes; 0 where it is not known. PauseHow says what that rests on.
+	Pause    int64
+	PauseHow string
 }
 
 // Port describes a port to the gate.
@@ -177,6 +181,8 @@ type Result struct {
 	Ports []PortWindow
 	// Sources are the sources of the pauses, by class, the one that stops most first.
 	Sources []Source
+	// Watermarks are those of the lossless groups of switches, the fullest headroom first.
+	Watermarks []Watermark
 	// Unmarked says, by device, why a switch that can count ECN marks does not.
 	Unmarked map[string]string
 	// Unloaded lists the lossless classes that carried too little traffic for the window to
@@ -271,7 +277,7 @@ func (j *judge) addFailure(id string, p *PortWindow, of drivers.CounterID, what,
 }
 
 func (j *judge) result() *Result {
-	r := &Result{Verdict: Pass, Findings: j.out, Sources: j.traced, Unmarked: map[string]string{}, Unloaded: j.unloaded}
+	r := &Result{Verdict: Pass, Findings: j.out, Sources: j.traced, Watermarks: j.watermarks(), Unmarked: map[string]string{}, Unloaded: j.unloaded}
 	ordered.Sort(r.Findings, func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(verdicts, a.Means), slices.Index(verdicts, b.Means)),

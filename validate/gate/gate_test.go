@@ -210,11 +210,19 @@ func TestRules(t *testing.T) {
 		}, []string{"warn gate:rdma-elsewhere gpu1 eth0: the NIC sent 5000 packets of RDMA, but only 10 packets in the priority of rdma; priority 0 5100 packets"}},
 		"link pause beside more PFC": {all(add("leaf1", "Ethernet8", drivers.PFCRx, 3, 500), add("leaf1", "Ethernet8", drivers.LinkPauseRx, 0, 400)),
 			[]string{"fail gate:link-pause leaf1 Ethernet8: the port received 400 frames that pause the whole link (IEEE 802.3x)"}},
-		"pauses and few marks":       {all(add("leaf1", "Ethernet8", drivers.PFCTx, 3, 5000), add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 4999), add("gpu1", "eth0", drivers.MarkedReceived, 0, 5000), add("gpu1", "eth0", drivers.CNPSent, 0, 50)), []string{"warn gate:ecn-before-pfc leaf1: it sent 5000 frames for class rdma, up to 0.3 % of the time, but marked only 4999 packets"}},
-		"pauses and many marks":      {all(add("leaf1", "Ethernet8", drivers.PFCTx, 3, 5000), add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 5000), add("gpu1", "eth0", drivers.MarkedReceived, 0, 5000), add("gpu1", "eth0", drivers.CNPSent, 0, 50)), nil},
-		"rdma errors":                {add("gpu1", "eth0", drivers.OutOfSequence, 0, 3), []string{"warn gate:rdma-error gpu1 eth0: 3 packets came out of sequence"}},
-		"half the headroom":          {func(_, a reading) { a["leaf1"].Ports["Ethernet0"][drivers.HeadroomPeak.Of(3)] = 15000 }, nil},
-		"much headroom":              {func(_, a reading) { a["leaf1"].Ports["Ethernet0"][drivers.HeadroomPeak.Of(3)] = 15001 }, []string{"warn gate:headroom-watermark leaf1 Ethernet0: the headroom of priority group 3 was filled to 15001 of 30000 B"}},
+		"pauses and few marks":  {all(add("leaf1", "Ethernet8", drivers.PFCTx, 3, 5000), add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 4999), add("gpu1", "eth0", drivers.MarkedReceived, 0, 5000), add("gpu1", "eth0", drivers.CNPSent, 0, 50)), []string{"warn gate:ecn-before-pfc leaf1: it sent 5000 frames for class rdma, up to 0.3 % of the time, but marked only 4999 packets"}},
+		"pauses and many marks": {all(add("leaf1", "Ethernet8", drivers.PFCTx, 3, 5000), add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 5000), add("gpu1", "eth0", drivers.MarkedReceived, 0, 5000), add("gpu1", "eth0", drivers.CNPSent, 0, 50)), nil},
+		"rdma errors":           {add("gpu1", "eth0", drivers.OutOfSequence, 0, 3), []string{"warn gate:rdma-error gpu1 eth0: 3 packets came out of sequence"}},
+		"half the headroom":     {func(_, a reading) { a["leaf1"].Ports["Ethernet0"][drivers.HeadroomPeak.Of(3)] = 15000 }, nil},
+		"much headroom":         {func(_, a reading) { a["leaf1"].Ports["Ethernet0"][drivers.HeadroomPeak.Of(3)] = 15001 }, []string{"warn gate:headroom-watermark leaf1 Ethernet0: the headroom of priority group 3 was filled to 15001 of 30000 B"}},
+		"headroom filled between two polls": {func(b, a reading) {
+			b["leaf1"].Ports["Ethernet0"][drivers.HeadroomPeakKept.Of(3)] = 15000
+			a["leaf1"].Ports["Ethernet0"][drivers.HeadroomPeakKept.Of(3)] = 28000
+		}, []string{"warn gate:headroom-watermark leaf1 Ethernet0: the headroom of priority group 3 was filled to 28000 of 30000 B, nearly all of it"}},
+		"headroom filled last month": {func(b, a reading) {
+			b["leaf1"].Ports["Ethernet0"][drivers.HeadroomPeakKept.Of(3)] = 28000
+			a["leaf1"].Ports["Ethernet0"][drivers.HeadroomPeakKept.Of(3)] = 28000
+		}, nil},
 		"headroom before the window": {func(b, _ reading) { b["leaf1"].Ports["Ethernet0"][drivers.HeadroomPeak.Of(3)] = 29999 }, nil},
 		"pool":                       {func(_, a reading) { a["leaf1"].Pools["pool"] = 801 }, []string{"warn gate:headroom-watermark leaf1: buffer pool pool was filled to 801B of 1KB"}},
 		"a reset is never a drop": {func(b, a reading) {

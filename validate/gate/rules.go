@@ -260,7 +260,7 @@ func timed(p *PortWindow, m drivers.Metric) bool {
 func (j *judge) headroom(p *PortWindow) {
 	const much, most = 0.5, 0.9
 	for _, c := range p.port.Classes {
-		peak := p.count(drivers.HeadroomPeak, c.Group)
+		peak, _ := p.highest(drivers.HeadroomPeak, drivers.HeadroomPeakKept, c.Group)
 		if c.Headroom <= 0 || float64(peak) <= much*float64(c.Headroom) {
 			continue
 		}

@@ -82,6 +82,8 @@ var series = []metric{
 	show(drivers.GroupDrops, byGroup, "priority_group_dropped_packets_total", "Packets that found no room in the priority group."),
 	show(drivers.GroupPeak, byGroup, "priority_group_peak_bytes", "The highest fill level of the priority group in the shared buffer."),
 	show(drivers.HeadroomPeak, byGroup, "headroom_peak_bytes", "The highest fill level of the priority group's headroom."),
+	show(drivers.GroupPeakKept, byGroup, "priority_group_peak_since_clear_bytes", "The highest fill level of the priority group in the shared buffer since it was last cleared."),
+	show(drivers.HeadroomPeakKept, byGroup, "headroom_peak_since_clear_bytes", "The highest fill level of the priority group's headroom since it was last cleared."),
 	show(drivers.PriorityRxBytes, byPriority, "priority_received_bytes_total", "Bytes of the priority that the NIC received."),
 	show(drivers.PriorityTxBytes, byPriority, "priority_sent_bytes_total", "Bytes of the priority that the NIC sent."),
 	show(drivers.PriorityRxPackets, byPriority, "priority_received_packets_total", "Packets of the priority that the NIC received."),

@@ -41,6 +41,9 @@ func (s *Switch) countersDB(only string) tables {
 			t.set(table, "", r)
 		}
 	}
+	if on("PG_WATERMARK") && isRequested(only, "PERSISTENT_WATERMARKS") {
+		s.keepWatermarks(t, ports, groups)
+	}
 	if !isRequested(only, "COUNTERS") {
 		return t
 	}
@@ -61,6 +64,21 @@ func (s *Switch) countersDB(only string) tables {
 		}
 	}
 	return t
+}
+
+// keepWatermarks adds the watermarks of priority groups since they were last cleared (sonic-swss
+// orchagent/watermark_pg.lua).
+func (s *Switch) keepWatermarks(t tables, ports, groups row) {
+	for port := range ports {
+		for i := range numQueues {
+			if id := groups[indexed(port, i)]; id != "" {
+				t.set("PERSISTENT_WATERMARKS", id, row{
+					"SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_BYTES": strconv.FormatUint(s.tally.Most(port, i, sim.HeadroomPeak), 10),
+					"SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES":    "0",
+				})
+			}
+		}
+	}
 }
 
 func expandList(v string) []int {

@@ -5,6 +5,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
@@ -161,6 +162,7 @@ var Checks = []checks.Check{
 // running headroom and pools.
 func GateSwitch(d *render.Device, cfg *qos.Device) gate.Device {
 	out := gate.Device{Name: d.Switch.Name, Ports: map[string]gate.Port{}, Pools: map[string]int64{}}
+	memory := d.Memory(cfg)
 	for _, p := range d.Switch.Ports {
 		want := d.Desired.Ports[p.Name]
 		if want == nil {
@@ -180,6 +182,9 @@ func GateSwitch(d *render.Device, cfg *qos.Device) gate.Device {
 				if h := have.Groups[g.Classes[i].Group].Headroom; h.Set {
 					g.Classes[i].Headroom = h.V.XOFF
 				}
+				if k := p.Settings.Class(g.Classes[i].Name); k != nil {
+					g.Classes[i].Pause, g.Classes[i].PauseHow = pauseLevel(memory, p, k)
+				}
 			}
 		}
 		out.Ports[p.Name] = g
@@ -188,6 +193,19 @@ func GateSwitch(d *render.Device, cfg *qos.Device) gate.Device {
 		out.Pools[name] = p.Size
 	}
 	return out
+}
+
+// pauseLevel returns how much of the shared buffer the group of a class holds when it pauses, if it
+// is alone, and what that rests on; 0 if it is not known.
+func pauseLevel(m render.Memory, p *intent.Port, k *intent.Class) (level int64, how string) {
+	pool, err := m.Pool(p, k)
+	switch {
+	case err != nil || pool.Slices == 0 && pool.Fixed == 0:
+		return 0, ""
+	case pool.Basis == catalog.OnSwitch:
+		return pool.Threshold(1), "measured"
+	}
+	return pool.Threshold(1), "computed"
 }
 
 // gateClasses returns the lossless classes of a port.
