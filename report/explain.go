@@ -195,6 +195,13 @@ func (x *explainer) headroom(h render.HeadroomPath) {
 	if a := h.Admission; a != nil {
 		x.admission(a)
 	}
+	if u := h.Usable; u != nil {
+		text := fmt.Sprintf("a group can fill %d B of it: ", u.Most)
+		if u.Least != u.Most {
+			text = fmt.Sprintf("a group can fill %d to %d B of it: ", u.Least, u.Most)
+		}
+		x.paragraph("      ", 2, text+u.Why+x.cite(u.Source))
+	}
 }
 
 // admission writes the sum by which the switch itself decides whether to accept a port's

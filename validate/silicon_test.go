@@ -27,7 +27,7 @@ func TestSiliconCases(t *testing.T) {
 	for name, c := range map[string]siliconCase{
 		// Tomahawk3: S 2, B 19231102, alpha 1/4: one group pauses at 3.85 MB.
 		"th3 marks after the pause": {model: "DellEMC-Z9332f-O32", ports: "Ethernet[0-120:8]", hosts: 16, speed: "400G", cable: "300m", ecn: "{min: 4MB, max: 7MB, probability: 100%}", buffers: "fanIn: 1, fanOut: 1",
-			found: "error ECN-03: class rdma marks from 4MB; one port that sends into 1 queue pauses when it holds 3846220B"},
+			found: "error ECN-03: class rdma marks from 4MB; one port that sends into 1 queue pauses at the earliest when it holds 3846220B"},
 		"th3 marks before the pause": {model: "DellEMC-Z9332f-O32", ports: "Ethernet[0-120:8]", hosts: 16, speed: "400G", cable: "300m", ecn: "{min: 1MB, max: 3MB, probability: 100%}", buffers: "fanIn: 1, fanOut: 1", notFound: "ECN-03"},
 		"th3 two queues":             {model: "DellEMC-Z9332f-O32", ports: "Ethernet[0-120:8]", hosts: 16, speed: "400G", cable: "40m", ecn: auto, buffers: "fanOut: 2", most: 19231102 / 2 / 6},
 		"th3 by slices":              {model: "DellEMC-Z9332f-O32", ports: "Ethernet[0-120:8]", hosts: 16, speed: "400G", cable: "40m", ecn: "{min: 1700KB, max: 1800KB, probability: 100%}", buffers: "fanOut: 2", found: "warning ECN-03: class rdma marks from 1700KB"},
@@ -60,6 +60,17 @@ func TestSiliconCases(t *testing.T) {
 		"th5 in time":      {model: "Arista-7060X6-64PE-O128S2", ports: "Ethernet[0-60:4]", hosts: 16, speed: "400G", cable: "5m", ecn: "{min: 1MB, max: 5MB, probability: 10%}", buffers: "fanIn: 2, fanOut: 2", notFound: "ECN-03"},
 		"th5 headroom":     {model: "Arista-7060X6-64PE-O128S2", ports: "Ethernet[0-76:4]", hosts: 20, speed: "400G", cable: "40m", ecn: auto, notFound: "BUF-14"},
 		"th5 declared":     {model: "Arista-7060X6-64PE-O128S2", ports: "Ethernet[0-252:4]", hosts: 64, speed: "400G", cable: "40m", ecn: auto, buffers: "overSubscription: 2", notFound: "BUF-05"},
+
+		// Spectrum: one memory, the pool is free of headroom, alpha 1; min, the
+		// group's size less xoff, does not count for the queue.
+		// T(A) = min + B/(1 + A), on Spectrum-4 with beta 64: min + 64*B/(2 + 64*A).
+		"spc1 one to four":           {model: "ACS-MSN2700", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "5m", ecn: auto, buffers: "fanOut: 4", most: 3302912 / 5 / 4},
+		"spc1 one memory":            {model: "ACS-MSN2700", ports: "Ethernet[0-124:4]", hosts: 32, speed: "100G", cable: "300m", ecn: auto, notFound: "BUF-14"},
+		"spc2 marks after the pause": {model: "ACS-MSN3700", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "5m", ecn: "{min: 6MB, max: 7MB, probability: 100%}", buffers: "fanIn: 1, fanOut: 1", found: "error ECN-03: class rdma marks from 6MB"}, // 19456 + 11622400/2 = 5830656
+		"spc2 marks before it":       {model: "ACS-MSN3700", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "5m", ecn: "{min: 1MB, max: 5800KB, probability: 100%}", buffers: "fanIn: 1, fanOut: 1", notFound: "ECN-03"},
+		"spc3 one to eight":          {model: "ACS-MSN4700", ports: "Ethernet[0-120:8]", hosts: 16, speed: "400G", cable: "5m", ecn: auto, buffers: "fanOut: 8", most: 20627456 / 9 / 8},
+		"spc3 max after the pause":   {model: "ACS-MSN4700", ports: "Ethernet[0-120:8]", hosts: 16, speed: "400G", cable: "5m", ecn: "{min: 200KB, max: 400KB, probability: 100%}", buffers: "fanOut: 8", found: "warning ECN-03: class rdma marks every packet from 400KB"},
+		"spc4 a limit of the port":   {model: "ACS-SN5600", ports: "Ethernet[0-120:8]", hosts: 16, speed: "400G", cable: "5m", ecn: auto, buffers: "fanOut: 8", most: 64 * 52161690 / 514 / 8},
 	} {
 		t.Run(name, func(t *testing.T) { c.check(t) })
 	}

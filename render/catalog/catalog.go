@@ -38,6 +38,14 @@ type ASIC struct {
 	// ThresholdBits is how many significant bits the chip stores of a threshold in cells; 0 if it
 	// stores all.
 	ThresholdBits int `json:"threshold_bits,omitempty"`
+	// HeadroomLost is how many cells of its own headroom a lossless group cannot fill: the chip drops
+	// packets before. It is 0 if no source states it.
+	HeadroomLost int64 `json:"headroom_lost,omitempty"`
+	// Uneven is set if ports of some speed fill two units of the memory, not always equally.
+	Uneven *Uneven `json:"uneven,omitempty"`
+	// Descriptor is what each packet takes beside its own bytes before it is rounded up to cells, in
+	// bytes.
+	Descriptor int64 `json:"descriptor,omitempty"`
 	// SlowPeer is set if switches with this chip are known to obey a pause late.
 	SlowPeer *SlowPeer `json:"slow_peer,omitempty"`
 	// External is set if packets are buffered in memory outside of the chip, whose pools and
@@ -61,6 +69,13 @@ type ASIC struct {
 	// if it reserves none (cfgmgr/buffer_pool_mellanox.lua).
 	ModificationPool int64  `json:"modification_pool,omitempty"`
 	Source           string `json:"source"`
+}
+
+// Uneven is what ports of a speed lose if two units of the memory do not fill equally, in cells.
+type Uneven struct {
+	Speed    units.Rate `json:"speed"`    // bits per second
+	Headroom int64      `json:"headroom"` // that a group cannot fill beside HeadroomLost
+	Resume   int64      `json:"resume"`   // by which a pause may end later
 }
 
 // SlowPeer is what a neighbour of a switch was found to need as headroom.

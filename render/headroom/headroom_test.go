@@ -131,17 +131,18 @@ func TestOccupancy(t *testing.T) {
 		packet int
 		want   float64
 	}{{208, 64, 3.25}, {254, 64, 3.97}, {256, 64, 4}, {420, 64, 6.56}, {384, 64, 6}, {254, 1086, 1.17}, {254, 4158, 1.04}, {0, 64, 1}, {254, 0, 1}} {
-		if got := Occupancy(c.cell, c.packet); math.Abs(got-c.want) > 0.005 {
+		if got := Occupancy(c.cell, 0, c.packet); math.Abs(got-c.want) > 0.005 {
 			t.Errorf("%d bytes in cells of %d: %.3f, want %.2f", c.packet, c.cell, got, c.want)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		cell := rapid.Int64Range(1, 512).Draw(t, "cell")
 		least := rapid.IntRange(1, 2000).Draw(t, "least")
-		w := worstOccupancy(cell, least)
+		descriptor := rapid.Int64Range(0, cell-1).Draw(t, "descriptor")
+		w := worstOccupancy(cell, descriptor, least)
 		worst := 0.0
 		for p := least; p <= least+2*int(cell); p++ {
-			worst = max(worst, Occupancy(cell, p))
+			worst = max(worst, Occupancy(cell, descriptor, p))
 		}
 		if w != worst {
 			t.Fatalf("%v, the search finds %v", w, worst)

@@ -29,12 +29,16 @@ func IEEE(in Input) (Result, error) {
 	}
 	t.add("MAC and PHY", macPHYDefault, srcAsic, "0.8 KiB")
 	wire := t.sum()
-	var cell int64
+	var cell, descriptor int64
 	if in.ASIC != nil {
-		cell = in.ASIC.CellBytes
+		cell, descriptor = in.ASIC.CellBytes, in.ASIC.Descriptor
 	}
-	if w := worstOccupancy(cell, in.MinPacket); w > 1 {
-		t.add("cell rounding", wire*(w-1), in.ASIC.Source, "(%.3f - 1) * %.0f, packets of %d bytes and more in cells of %d", w, wire, in.MinPacket, cell)
+	if w := worstOccupancy(cell, descriptor, in.MinPacket); w > 1 {
+		with := ""
+		if descriptor > 0 {
+			with = fmt.Sprintf(", each with a descriptor of %d bytes,", descriptor)
+		}
+		t.add("cell rounding", wire*(w-1), in.ASIC.Source, "(%.3f - 1) * %.0f, packets of %d bytes and more%s in cells of %d", w, wire, in.MinPacket, with, cell)
 	}
 	var notes []string
 	if cell == 0 && in.MinPacket > 0 {
@@ -47,21 +51,20 @@ func IEEE(in Input) (Result, error) {
 }
 
 // Occupancy returns how many bytes of memory one byte of a packet takes if memory is allocated in
-// whole cells.
-func Occupancy(cell int64, packet int) float64 {
+// whole cells and a packet takes descriptor bytes beside its own.
+func Occupancy(cell, descriptor int64, packet int) float64 {
 	if cell <= 0 || packet <= 0 {
 		return 1
 	}
-	cells := (int64(packet) + cell - 1) / cell
-	return float64(cells*cell) / float64(packet)
+	return float64(cells(int64(packet)+descriptor, cell)) / float64(packet)
 }
 
 // worstOccupancy returns the largest Occupancy of any packet of at least minPacket bytes: the value
 // for minPacket itself or for the next size that starts a new cell.
-func worstOccupancy(cell int64, minPacket int) float64 {
+func worstOccupancy(cell, descriptor int64, minPacket int) float64 {
 	if cell <= 0 || minPacket <= 0 {
 		return 1
 	}
-	next := (int64(minPacket)+cell-2)/cell*cell + 1
-	return max(Occupancy(cell, minPacket), Occupancy(cell, int(next)))
+	next := cells(int64(minPacket)+descriptor-1, cell) + 1 - descriptor
+	return max(Occupancy(cell, descriptor, minPacket), Occupancy(cell, descriptor, int(next)))
 }

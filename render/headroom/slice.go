@@ -12,6 +12,7 @@ type Slice struct {
 	shared, sharedUsed     int64
 	headroom, headroomUsed int64
 	groups                 []occupied
+	portUsed               map[int]int64 // of the shared part, by groups of ports with a PortAlpha
 }
 
 // GroupSize is what one priority group, or one lossy queue, may hold in a slice, in cells.
@@ -25,6 +26,10 @@ type GroupSize struct {
 	Headroom int64
 	// Resume is how far below its threshold the shared part must fall before the pause ends.
 	Resume int64
+	// PortAlpha limits what all groups of Port take from the shared part together; nil if the chip
+	// has no such limit.
+	Port      int
+	PortAlpha *Alpha
 }
 
 // occupied is a group and what it holds.
@@ -54,7 +59,19 @@ func NewSlice(shared, headroom int64) *Slice {
 // Add adds an empty group and returns its number.
 func (s *Slice) Add(g GroupSize) int {
 	s.groups = append(s.groups, occupied{GroupSize: g})
+	if g.PortAlpha != nil && s.portUsed == nil {
+		s.portUsed = map[int]int64{}
+	}
 	return len(s.groups) - 1
+}
+
+// hold adds n cells to what a group holds in the shared part.
+func (s *Slice) hold(g *occupied, n int64) {
+	g.shared += n
+	s.sharedUsed += n
+	if g.PortAlpha != nil {
+		s.portUsed[g.Port] += n
+	}
 }
 
 // Threshold returns how much of the shared part group i may hold now. It falls while others fill
@@ -64,7 +81,11 @@ func (s *Slice) Threshold(i int) int64 {
 	if g.Fixed > 0 {
 		return g.Fixed
 	}
-	return quotient(max(s.shared-s.sharedUsed, 0), g.Alpha.Num, max(g.Alpha.Den, 1))
+	free := max(s.shared-s.sharedUsed, 0)
+	if b := g.PortAlpha; b != nil {
+		free = max(quotient(free, b.Num, max(b.Den, 1))-s.portUsed[g.Port], 0)
+	}
+	return quotient(free, g.Alpha.Num, max(g.Alpha.Den, 1))
 }
 
 // full reports whether group i holds its reserve and all that it may take from the shared part now.
@@ -84,8 +105,7 @@ func (s *Slice) Receive(i int, n int64) Outcome {
 		g.min += n
 	case !g.paused && g.shared < s.Threshold(i) && more <= s.shared-s.sharedUsed:
 		g.min += n - more
-		g.shared += more
-		s.sharedUsed += more
+		s.hold(g, more)
 	case n <= g.Headroom-g.headroom && (s.headroom == 0 || n <= s.headroom-s.headroomUsed):
 		g.headroom += n
 		if s.headroom > 0 {
@@ -116,7 +136,9 @@ func (s *Slice) Send(i int, n int64) (resumed bool) {
 	if part := take(&g.headroom); s.headroom > 0 {
 		s.headroomUsed -= part
 	}
-	s.sharedUsed -= take(&g.shared)
+	fromShared := min(n, g.shared)
+	s.hold(g, -fromShared)
+	n -= fromShared
 	take(&g.min)
 	if !g.paused || g.headroom > 0 || g.shared > max(0, s.Threshold(i)-g.Resume) {
 		return false

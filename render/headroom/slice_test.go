@@ -21,6 +21,10 @@ func TestSliceProperties(t *testing.T) {
 				Min: rapid.Int64Range(0, 40).Draw(t, "min"), Alpha: a,
 				Headroom: rapid.SampledFrom([]int64{0, 50, 200}).Draw(t, "headroom"), Resume: rapid.Int64Range(0, 20).Draw(t, "resume"),
 			}
+			if rapid.Bool().Draw(t, "limit of the port") {
+				b, _ := alphaOf(rapid.Int64Range(-3, 6).Draw(t, "exponent of the port"), nil)
+				g.Port, g.PortAlpha = rapid.IntRange(0, 1).Draw(t, "port"), &b
+			}
 			groups = append(groups, g)
 			s.Add(g)
 		}

@@ -94,6 +94,9 @@ func (t *Tally) Set(port string, queue int, name string, value uint64) {
 
 // noteMost records a value of a counter. The mutex is held.
 func (t *Tally) noteMost(k tallied, v uint64) {
+	if t.held != nil {
+		return // what is not polled is not kept
+	}
 	if t.most == nil {
 		t.most = map[tallied]uint64{}
 	}

@@ -172,7 +172,7 @@ func markingFaults(r *checks.Switch, p *intent.Port, k *intent.Class, e qos.ECN,
 	if one.FanOut == 1 {
 		each = "it holds"
 	}
-	at := fmt.Sprintf("one port that sends into %s pauses when %s %s (T = %s for %s)", words.Plural(one.FanOut, "queue", "queues"), each, units.Bytes(one.Queue), units.Bytes(one.Threshold), activeGroups(s, one))
+	at := fmt.Sprintf("one port that sends into %s pauses at the earliest when %s %s (T = %s for %s)", words.Plural(one.FanOut, "queue", "queues"), each, units.Bytes(one.Queue), units.Bytes(one.Threshold), activeGroups(s, one))
 	order := one.Judge(e.Min, e.Max)
 	switch {
 	case declared && order == headroom.PausesFirst:
@@ -207,6 +207,9 @@ func activeGroups(s render.Sharing, l headroom.Limit) string {
 	what := words.Plural(l.Active, "active group", "active groups")
 	if s.Pool != nil && s.Pool.Slices > 1 && l.Active > 1 {
 		what += " in one slice"
+	}
+	if s.Pool != nil && s.Pool.Fixed == 0 && s.Pool.Min > 0 {
+		what += ", with " + units.Bytes(s.Pool.Min).String() + " in reserve"
 	}
 	return what
 }
