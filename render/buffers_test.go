@@ -278,6 +278,14 @@ links: [{a: "leaf1/swp[1-2]", b: "gpu[1-2]/eth0", cable: 5m, speed: 400G}]
 	if err != nil || pool.Bytes != memory/100*50-2*100_000 || pool.Slices != 1 || !strings.Contains(pool.How, "50 % of the packet memory of NVIDIA Spectrum-4") {
 		t.Errorf("%+v, %v", pool, err)
 	}
+	// The alpha that the switch configures counts, with and without a group that the switch shows.
+	have.Shares["roce-lossless"] = qos.Share{Percent: 50, Lossless: true, Alpha: qos.Of(int64(-6))}
+	for _, g := range []qos.Group{group, {}} {
+		have.Ports["swp1"].Groups[3] = g
+		if pool, err := d.Memory(have).Pool(p, k); err != nil || pool.Alpha.String() != "1/64" {
+			t.Errorf("with alpha 1/64: %+v, %v", pool, err)
+		}
+	}
 	have.Shares = nil
 	if pool, err := d.Memory(have).Pool(p, k); err == nil {
 		t.Errorf("without shares: %+v", pool)

@@ -134,6 +134,8 @@ type HeadroomPath struct {
 	// Margin is the switch's own headroom minus Result, in bytes. It is set on the reference
 	// path only; nil if either is not known.
 	Margin *int64 `json:"margin,omitempty"`
+	// UsableMargin is the same for what a group can fill of its headroom.
+	UsableMargin *int64 `json:"usable_margin,omitempty"`
 	// Admission is the result of the switch's own admission test; nil if the switch has none.
 	Admission *headroom.Admission `json:"admission,omitempty"`
 	Note      string              `json:"note,omitempty"`
@@ -268,6 +270,9 @@ func headroomPaths(d *Device, p *intent.Port) []HeadroomPath {
 	ref := HeadroomPath{Title: "for comparison", Result: h.Reference, Note: h.NoReference}
 	if xoff, ok := h.XOFF(); ok && h.Reference != nil {
 		ref.Margin = new(xoff - h.Reference.XOFF)
+		if len(out) > 0 && out[0].Usable != nil {
+			ref.UsableMargin = new(out[0].Usable.Least - h.Reference.XOFF)
+		}
 	}
 	return append(out, ref)
 }

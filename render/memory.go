@@ -165,9 +165,15 @@ func (m Memory) shown(f *headroom.Facts, p *intent.Port, g int) {
 	}
 	h := q.Groups[g].Headroom
 	row, own, ok := m.Row(p)
+	alpha, stated := m.have.ShareAlpha()
 	switch {
 	case h.Set && h.V.Static:
 		f.Fixed = h.V.Threshold
+	case stated:
+		f.Exponent, f.ExponentHow = &alpha, "as the switch configures its lossless buffer"
+		if h.Set {
+			f.Min, f.XOFF = new(headroom.GroupReserve(h.V.Size, h.V.XOFF, pool.XOFF)), h.V.XOFF
+		}
 	case h.Set:
 		f.Exponent, f.ExponentHow = &h.V.Threshold, "of the group"
 		f.Min, f.XOFF = new(headroom.GroupReserve(h.V.Size, h.V.XOFF, pool.XOFF)), h.V.XOFF

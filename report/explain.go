@@ -183,11 +183,11 @@ func (x *explainer) headroom(h render.HeadroomPath) {
 		}
 	}
 	if m := h.Margin; m != nil {
-		than := "more than this"
-		if *m < 0 {
-			than = "less than this"
+		text := "the switch has " + relativeTo(*m)
+		if n := h.UsableMargin; n != nil && *n != *m {
+			text += "; what a group can fill of it is " + relativeTo(*n)
 		}
-		x.paragraph("      ", 0, fmt.Sprintf("the switch has %d B %s", max(*m, -*m), than))
+		x.paragraph("      ", 0, text)
 	}
 	if h.Note != "" {
 		x.paragraph("      ", 0, h.Note)
@@ -202,6 +202,14 @@ func (x *explainer) headroom(h render.HeadroomPath) {
 		}
 		x.paragraph("      ", 2, text+u.Why+x.cite(u.Source))
 	}
+}
+
+// relativeTo formats a difference: "8 B less than this".
+func relativeTo(n int64) string {
+	if n < 0 {
+		return fmt.Sprintf("%d B less than this", -n)
+	}
+	return fmt.Sprintf("%d B more than this", n)
 }
 
 // admission writes the sum by which the switch itself decides whether to accept a port's

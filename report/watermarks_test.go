@@ -33,7 +33,7 @@ func TestWatermarkTable(t *testing.T) {
 	}
 	for _, want := range []string{
 		"   95 %        100         950       1000  leaf1 Ethernet8, group 3\n",
-		"and 7000 B of the shared buffer; a group that is alone pauses at 8000 B (measured)",
+		"and 7000 B of the shared buffer; a group that is alone pauses at 8000 B\n          (measured)\n",
 		"   40 %          0         400       1000  leaf[1-4] Ethernet0, group 3\n",
 		"and 12 more groups, each filled to at most 26 %",
 		"not read on leaf9: it shows none\n",

@@ -243,6 +243,7 @@ func (d *Driver) observe(ctx context.Context, only []string, buffers bool) (*dri
 			Headroom shown  `json:"headroom"`
 			Kind     string `json:"lossy-lossless"`
 			XON      shown  `json:"xon-threshold"`
+			Alpha    string `json:"shared-max"`
 		}]
 		if buffers {
 			if _, err := d.get(ctx, query(at("interface", port, "qos", "buffer", "ingress-priority-group"), "rev", "operational"), &groups); err != nil {
@@ -263,7 +264,10 @@ func (d *Driver) observe(ctx context.Context, only []string, buffers bool) (*dri
 				if p.Groups == nil {
 					p.Groups = map[int]qos.Headroom{}
 				}
-				p.Groups[i] = qos.Headroom{Size: int64(g.Headroom.n + g.XON.n), XON: int64(g.XON.n), XOFF: int64(g.Headroom.n)}
+				// Without a value that can be read, groups are taken to have ALPHA_1, which NVIDIA's
+				// guide gives to lossless traffic.
+				alpha, _ := native.Alpha(g.Alpha)
+				p.Groups[i] = qos.Headroom{Size: int64(g.Headroom.n + g.XON.n), XON: int64(g.XON.n), XOFF: int64(g.Headroom.n), Threshold: alpha}
 			}
 		}
 		return nil

@@ -156,6 +156,17 @@ func (d *Device) MemoryShares() (lossless, all int) {
 	return lossless, all
 }
 
+// ShareAlpha returns the exponent of the dynamic threshold that lossless groups have by the shares of
+// the packet memory.
+func (d *Device) ShareAlpha() (n int64, ok bool) {
+	for _, s := range d.Shares {
+		if s.Lossless && s.Alpha.Set {
+			return s.Alpha.V, true
+		}
+	}
+	return 0, false
+}
+
 // Manages reports whether the Device lists the port. A nil Device manages every port.
 func (d *Device) Manages(port string) bool { return d == nil || d.Ports[port] != nil }
 
@@ -663,6 +674,8 @@ type Share struct {
 	Percent int
 	// Lossless is set if lossless priority groups use the share.
 	Lossless bool
+	// Alpha is the exponent of the dynamic threshold that the configuration gives the groups.
+	Alpha Opt[int64]
 }
 
 // Hardware holds the memory limits that a device shows, in bytes. Values that it does not show

@@ -159,6 +159,9 @@ func (a *accountant) effect(l *render.Line, paths []Path) {
 		}
 		if ports = a.users[first[1]][first[2]]; len(ports) == 0 {
 			l.Fate, l.Why = render.Inert, "no port uses the profile"
+			if first[2] != global && (first[1] == famPFC || first[1] == famECN) {
+				l.Check, l.Why = "CFG-01", "no port uses profile "+first[2]
+			}
 			return
 		}
 	} else {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -178,10 +179,41 @@ func (v *view) shares() map[string]qos.Share {
 			if out == nil {
 				out = map[string]qos.Share{}
 			}
-			out[name] = qos.Share{Percent: percent, Lossless: name == poolLossless || name == poolRoCELossless}
+			share := qos.Share{Percent: percent, Lossless: name == poolLossless || name == poolRoCELossless}
+			if n, ok := Alpha(v.qos.At("advance-buffer-config", global, "ingress-lossless-buffer", "shared-alpha").Word()); ok && share.Lossless {
+				share.Alpha = qos.Of(n)
+			}
+			out[name] = share
 		}
 	}
 	return out
+}
+
+// Alpha parses a dynamic threshold, "alpha_8" or "alpha_1_8", and returns its exponent (Cumulus
+// Linux 5.17, Advanced Buffer Tuning). The smallest exponent stands for alpha_0, the largest for
+// alpha_infinity.
+func Alpha(word string) (exponent int64, ok bool) {
+	const none, infinite, least = -8, 7, -7
+	word, ok = strings.CutPrefix(strings.ToLower(word), "alpha_")
+	switch {
+	case !ok:
+		return 0, false
+	case word == "0":
+		return none, true
+	case word == "infinity":
+		return infinite, true
+	}
+	part, below := strings.CutPrefix(word, "1_")
+	for n := int64(0); n < infinite || below && n <= -least; n++ {
+		if part != strconv.Itoa(1<<n) {
+			continue
+		}
+		if below {
+			n = -n
+		}
+		return n, true
+	}
+	return 0, false
 }
 
 // normalizedPorts returns ports in normalized form, for comparison.

@@ -71,7 +71,7 @@ var Checks = []checks.Check{
 		Switch: checks.OnlyObserved(lossyPools), Plans: true,
 	},
 	{
-		ID: "BUF-14", Title: "the lossless groups in one slice of the chip need more headroom than its part of the pool",
+		ID: "BUF-14", Title: "the lossless groups in one slice of the chip need more headroom than its part of the headroom pool",
 		Rules: []checks.Rule{{Severity: checks.Warning, When: "where the pool as a whole has room for all groups"}, {Severity: checks.Info, When: "where it has not, as in many templates"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:     "slices do not share memory; groups that pause at the same time lose packets",
 		Fix:     "declare the ratio that you accept as buffers.overSubscription, use fewer lossless ports or shorter cables",
@@ -216,7 +216,7 @@ func otherThanMeasured(r *checks.Switch, p *intent.Port, _ *qos.Port, k *intent.
 
 // fullestSlice describes the headroom in the fullest slice of a chip.
 func fullestSlice(use render.HeadroomUse, ratio float64) string {
-	return fmt.Sprintf("of %d lossless groups with %d B of headroom, one of the chip's %d slices has at least %d B, %.2f times its part of the pool, %d B", use.Groups, use.Sum, use.Slices, use.Fullest, ratio, use.Slice())
+	return fmt.Sprintf("of %d lossless groups with %d B of headroom, one of the chip's %d slices has at least %d B, %.2f times its part of the headroom pool, %d B", use.Groups, use.Sum, use.Slices, use.Fullest, ratio, use.Slice())
 }
 
 func boundProfiles(r *checks.Switch, p *intent.Port, _ *qos.Port, k *intent.Class) {

@@ -295,6 +295,9 @@ func alphaInUse(r *checks.Switch, p *intent.Port, g int) (n int64, ok bool) {
 		return 0, false
 	}
 	h := q.Groups[g].Headroom
+	if n, ok := r.Config.ShareAlpha(); ok {
+		return n, true
+	}
 	if !h.Set && r.Config.Platform.DynamicBuffers && r.Config.HeadroomModel.Set {
 		return int64(r.Config.HeadroomModel.V.Alpha), true
 	}
