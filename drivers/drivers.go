@@ -307,6 +307,8 @@ type Mismatch struct {
 	// Slow is set if devices are known to take minutes to apply the value, or if no change of
 	// this tool affects it: shortly after a change it is no reason to revert that change.
 	Slow bool
+	// Needed is set if Want is not a configured value, but what the configuration needs in force.
+	Needed bool
 }
 
 // What returns the name of the value that is not applied.

@@ -154,6 +154,8 @@ func TestRunningState(t *testing.T) {
 			[]string{"DRIFT leaf1 Ethernet0: queues[0].scheduler is weight 7, the intent says weight 40"}},
 		{"configured and not in force", func(*qos.Device) {}, []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindECN.At(3), Want: "150KB", Have: "off"}},
 			[]string{"OPS-02 leaf1 Ethernet0: queues[3].ecn is configured as 150KB and in force as off"}},
+		{"needed and not configured", func(*qos.Device) {}, []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindGroupBinding.At(3), Part: "groups[3].xoff", Want: "more than 0 B", Have: "0 B", Needed: true}},
+			[]string{"BUF-15 leaf1 Ethernet0: groups[3].xoff: the configuration needs more than 0 B, in force is 0 B"}},
 		{"not even configured", func(d *qos.Device) {
 			d.Ports["Ethernet0"].Queues[3].ECN = qos.Of(qos.ECN{})
 		}, []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindECN.At(3), Want: "150KB", Have: "off"}},

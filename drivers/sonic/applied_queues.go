@@ -74,12 +74,12 @@ func (c *comparer) groups(port string, p *qos.Port) {
 		profile := c.objects[oGroup][oid]["SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE"]
 		// A lossless group has an xoff, whatever its profile.
 		if n, _ := strconv.ParseInt(c.objects[oProfile][profile][attrXOFF], 10, 64); n <= 0 {
-			short.Want, short.Have = "more than 0 B", fmt.Sprintf("%d B", n)
+			short.Want, short.Have, short.Needed = "more than 0 B", fmt.Sprintf("%d B", n), true
 			c.out = append(c.out, short)
 			continue
 		}
 		if !c.buffers.isComputed(port, g) {
-			short.Want, short.Have, short.Slow = "computed by the switch", "nothing: the switch has not computed it", true
+			short.Want, short.Have, short.Slow, short.Needed = "a value computed by the switch", "nothing: the switch has not computed it", true, true
 			c.out = append(c.out, short)
 			continue
 		}

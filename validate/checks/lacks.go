@@ -128,6 +128,9 @@ func (r *Switch) NotInForce(m drivers.Mismatch) (f Finding, ok bool) {
 	f = Finding{Severity: Error, Where: render.Reason(r.Device.Switch, qos.Place{Port: m.Port, Field: m.Field}),
 		What: fmt.Sprintf("%s is configured as %s and in force as %s", m.What(), m.Want, m.Have),
 		Fix:  "the switch did not put its configuration into force: look for the reason in its log, then write it again"}
+	if m.Needed {
+		f.What = fmt.Sprintf("%s: the configuration needs %s, in force is %s", m.What(), m.Want, m.Have)
+	}
 	if m.Unsure {
 		f.Unchecked, f.Because = "values in force", "the switch does not show them"
 		f.Severity, f.What, f.Fix = Info, fmt.Sprintf("could not confirm that %s is in force as %s: %s", m.What(), m.Want, m.Have), cmp.Or(m.Fix, "check it on the switch")
