@@ -61,6 +61,7 @@ func (r *resolver) fabric() *Fabric {
 	r.finishPorts()
 	r.routing()
 	r.traffic()
+	r.simulation()
 	r.baselines()
 	r.measurements()
 	r.suppressions()

@@ -25,14 +25,14 @@ type Fabric struct {
 	Hosts    []*Host   // sorted likewise
 	Links    []*Link   // in file order
 	// Settings are the fabric-wide settings, before any override.
-	Settings  *Settings
-	Rollout   Rollout
-	Routing   Routing
-	Islands   []*Island   // in file order
-	Traffic   []*Traffic  // in file order
-	Baselines []*Baseline // in file order
-	// Suppressions are in file order.
-	Suppressions []*Suppression
+	Settings     *Settings
+	Rollout      Rollout
+	Routing      Routing
+	Islands      []*Island   // in file order
+	Traffic      []*Traffic  // in file order
+	Baselines    []*Baseline // in file order
+	Simulation   Simulation
+	Suppressions []*Suppression // in file order
 
 	switches map[string]*Switch
 	hosts    map[string]*Host

@@ -36,6 +36,7 @@ type rawFabric struct {
 	Baseline   rawMap[rawBaseline] `key:"baseline" keys:"card" doc:"Versions that NICs should run, by card: ConnectX-7, Thor2, a vendor (nvidia, broadcom, intel, amd), or PCI numbers (\"15b3:1021\"). The most specific one counts. NIC-19 compares them; nothing is installed."`
 	Islands    rawMap[rawIsland]   `key:"islands" keys:"name" doc:"Groups of hosts whose lossless traffic shares no port with that of others."`
 	Measured   list[rawMeasured]   `key:"measured" doc:"What was measured on switches. Checks prefer it to tables and formulas."`
+	Simulation *rawSimulation      `key:"simulation" doc:"What the command simulate must predict; it ends with status 3 where it does not. It configures nothing."`
 	Suppress   list[rawSuppress]   `key:"suppress" doc:"Findings that are accepted. Reports still show them, with the reason."`
 	rawGlobals
 	rawCommon

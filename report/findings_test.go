@@ -347,10 +347,10 @@ func checkSchema(t testing.TB, text string) {
 	closeObjects(schema)
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	if err := c.AddResource(schemaID, schema); err != nil {
+	if err := c.AddResource(schemaIDs+"report.json", schema); err != nil {
 		t.Fatal(err)
 	}
-	compiled, err := c.Compile(schemaID)
+	compiled, err := c.Compile(schemaIDs + "report.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,20 +5,34 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"github.com/roce-fabric/roce-fabric/simulate/scenario"
 )
 
-// schemaID identifies the JSON Schema of a report.
-const schemaID = "https://github.com/roce-fabric/roce-fabric/schema/v1/report.json"
+// schemaIDs is the start of what identifies the JSON Schemas of documents.
+const schemaIDs = "https://github.com/roce-fabric/roce-fabric/schema/v1/"
 
 // Schema returns the indented JSON Schema (draft 2020-12) of a report's JSON form. It allows
 // unknown fields, because a later release of the same format may add some.
 func Schema() []byte {
+	return schemaOf[document]("report.json", "roce-fabric report", "What check, validate or nic validate found.")
+}
+
+// PredictionSchema returns the JSON Schema of what simulate writes.
+func PredictionSchema() []byte {
+	return schemaOf[struct {
+		Format int `json:"format"`
+		scenario.Prediction
+	}]("simulation.json", "roce-fabric simulation", "What simulate predicts.")
+}
+
+func schemaOf[T any](id, title, description string) []byte {
 	g := schemaGenerator{defs: map[string]any{}}
-	s := g.object(reflect.TypeFor[document]())
+	s := g.object(reflect.TypeFor[T]())
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	s["$id"] = schemaID
-	s["title"] = "roce-fabric report"
-	s["description"] = "What check, validate or nic validate found."
+	s["$id"] = schemaIDs + id
+	s["title"] = title
+	s["description"] = description
 	s["$defs"] = g.defs
 	props, _ := s["properties"].(map[string]any)
 	if format, ok := props["format"].(map[string]any); ok {
@@ -37,8 +51,10 @@ type schemaGenerator struct{ defs map[string]any }
 func (g schemaGenerator) object(t reflect.Type) map[string]any {
 	props := map[string]any{}
 	required := []string{}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for _, f := range reflect.VisibleFields(t) {
+		if !f.IsExported() || f.Anonymous { // the fields of an embedded type are visible as well
+			continue
+		}
 		name, omit, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "-" {
 			continue
@@ -66,7 +82,7 @@ func (g schemaGenerator) value(t reflect.Type) map[string]any {
 		return map[string]any{"type": "string"}
 	case reflect.Bool:
 		return map[string]any{"type": "boolean"}
-	case reflect.Int, reflect.Int64, reflect.Uint64:
+	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint64:
 		return map[string]any{"type": "integer", "minimum": 0}
 	case reflect.Float64:
 		return map[string]any{"type": "number", "minimum": 0}

@@ -68,6 +68,7 @@ var exampleSetups = map[string]exampleSetup{
 	"roce-fabric plan show":        {first: aLab + "roce-fabric plan --save pod1.plan >/dev/null\n"},
 	"roce-fabric render":           {first: anIntent},
 	"roce-fabric rollback":         {first: aLab, each: change + "RUN=$(roce-fabric rollback --list | grep -o '^2[0-9]*-[0-9]*-[0-9a-f]*' | sort | tail -n 1)\n"},
+	"roce-fabric simulate":         {first: anIntent},
 	"roce-fabric unlock":           {first: aLab},
 	"roce-fabric validate":         {first: aLab + change},
 	"roce-fabric watch":            {first: aLab},

@@ -9,20 +9,26 @@ import (
 )
 
 func (a *app) schemaCommand() *cobra.Command {
-	var ofReport bool
+	var ofReport, ofSimulation bool
 	c := &cobra.Command{
 		Use:  "schema",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			text := intent.Schema()
-			if ofReport {
+			switch {
+			case ofReport && ofSimulation:
+				return usage("--report and --simulation: choose one")
+			case ofReport:
 				text = report.Schema()
+			case ofSimulation:
+				text = report.PredictionSchema()
 			}
 			_, err := a.Out.Write(text)
 			return err
 		},
 	}
 	c.Flags().BoolVar(&ofReport, "report", false, "the schema of JSON reports")
+	c.Flags().BoolVar(&ofSimulation, "simulation", false, "the schema of the JSON of simulate")
 	return c
 }
 

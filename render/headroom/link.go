@@ -12,9 +12,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// signalSpeed is the speed of light in a cable in meters per second, about 5.05 ns per meter, with
+// SignalSpeed is the speed of light in a cable in meters per second, about 5.05 ns per meter, with
 // the value used by SONiC (sonic-swss cfgmgr/buffer_headroom_mellanox.lua).
-const signalSpeed = 198_000_000
+const SignalSpeed = 198_000_000
 
 var quanta = map[int64]int64{
 	100: 1, 1_000: 2, 10_000: 67, 25_000: 80, 40_000: 118, 50_000: 147,
@@ -37,7 +37,7 @@ func ResponseBytes(speed units.Rate) (n int64, ok bool) {
 
 // cableBytes returns the bytes in flight in a cable, in both directions.
 func cableBytes(speed units.Rate, cable units.Length) float64 {
-	return 2 * float64(cable) * float64(speed) / (8 * signalSpeed)
+	return 2 * float64(cable) * float64(speed) / (8 * SignalSpeed)
 }
 
 // Floor returns the headroom below which a full link loses frames whatever the peer does: the round

@@ -86,7 +86,7 @@ func mellanox(in Input) (Result, error) {
 	if gen == gen202311 {
 		cableUnit, kilo = 1024, " * 1000/1024"
 	}
-	cable := 2 * float64(in.Cable) * speed * 1e9 / signalSpeed / (8 * cableUnit)
+	cable := 2 * float64(in.Cable) * speed * 1e9 / SignalSpeed / (8 * cableUnit)
 	macPHY := a.MACPHYKiB * 1024
 	var tile float64
 	if gen > gen202311 {
@@ -204,7 +204,7 @@ func barefoot(in Input) (Result, error) {
 	)
 	worst := worstCellFactor(float64(a.CellBytes))
 	occupancy := (100 - spp + float64(spp*worst)) / 100
-	cable := 2 * float64(in.Cable) * speed * 1e9 / signalSpeed / (8 * 1024)
+	cable := 2 * float64(in.Cable) * speed * 1e9 / SignalSpeed / (8 * 1024)
 	macPHY := a.MACPHYKiB * 1024
 
 	t.add("largest frame", portMTU, srcBarefoot, "port MTU %d", in.PortMTU)

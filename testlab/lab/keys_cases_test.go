@@ -39,6 +39,7 @@ var notOfDevices = map[string]string{
 	"File.links": "its keys are tried", "File.roles": "its keys are tried", "File.credentials": "the lab has its own",
 	"File.rollout": "its keys are tried", "File.routing": "its keys are tried", "File.islands": "its keys are tried",
 	"File.traffic": "its keys are tried", "File.suppress": "its keys are tried",
+	"File.simulation": "its keys are tried", "Simulation.noPause": "package simulate/scenario tests it", "Simulation.noLoss": "package simulate/scenario tests it", "Simulation.p99": "package simulate/scenario tests it",
 	"Role.classes": "its keys are tried", "Switch.ports": "its keys are tried", "Host.nics": "its keys are tried",
 	"Switch.os": "each kind has its own", "Switch.model": "each kind has its own", "Switch.role": "a name", "Switch.address": "the lab has its own", "Host.address": "the lab has its own",
 	"Link.a": "names", "Link.b": "names",

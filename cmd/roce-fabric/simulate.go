@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/report"
+	"github.com/roce-fabric/roce-fabric/simulate/scenario"
+)
+
+// simulateFlags are the flags of simulate.
+type simulateFlags struct {
+	traffic, fail, slow, storm, set []string
+	class, series                   string
+	span                            time.Duration
+	seeds                           int
+}
+
+// Limits of a simulation.
+const (
+	longestSimulation = time.Second
+	mostSeeds         = 1000
+)
+
+func (a *app) simulateCommand() *cobra.Command {
+	var o simulateFlags
+	c := &cobra.Command{
+		Use:  "simulate",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.simulate(cmd.Context(), o) },
+	}
+	a.fileFlag(c)
+	a.outputFlag(c, "text", "json")
+	f := c.Flags()
+	f.StringArrayVar(&o.traffic, "traffic", nil, "who sends to whom: "+scenario.PatternForms+"; may be repeated")
+	f.StringVar(&o.class, "class", "", "the class of the traffic; by default each class that carries RDMA")
+	f.DurationVar(&o.span, "for", 2*time.Millisecond, "simulated time, at most 1s")
+	f.IntVar(&o.seeds, "seeds", 1, "how often to repeat it with other paths and starts, 1 to 1000")
+	f.StringArrayVar(&o.fail, "fail", nil, "DEVICE/PORT@TIME: a link that breaks, such as leaf1/Ethernet0@1ms; may be repeated")
+	f.StringArrayVar(&o.slow, "slow", nil, "HOST=PERCENT: a host that takes packets at that part of its speed; may be repeated")
+	f.StringArrayVar(&o.storm, "storm", nil, "a host that pauses its link without end; may be repeated")
+	f.StringArrayVar(&o.set, "set", nil, "PATH=VALUE: simulate as if the intent said this, such as links[0].cable=30m; may be repeated")
+	f.StringVar(&o.series, "series", "", "write the longest queues over time to this CSV file")
+	_ = c.MarkFlagFilename("series", "csv")
+	a.completes(c, "set", a.completeSet)
+	return c
+}
+
+func (a *app) simulate(ctx context.Context, o simulateFlags) error {
+	opt, err := o.options()
+	if err != nil {
+		return err
+	}
+	f, err := a.loadWith(ctx, fleet.TakeSwitches, o.set)
+	if err != nil {
+		return err
+	}
+	if len(opt.Traffic) == 0 {
+		if opt.Traffic, err = scenario.Default(f.Fabric().Simulation); err != nil {
+			return usage("%w", err)
+		}
+	}
+	show, end := a.Share("simulate")
+	opt.Progress = show
+	p, err := scenario.Predict(ctx, f.Compiler, opt)
+	end()
+	if err != nil {
+		return unpredictable(err, f.Fabric().Name)
+	}
+	if o.series != "" {
+		if err := atomicfile.WriteOutput(o.series, report.QueueSeries(p), 0o644); err != nil {
+			return fmt.Errorf("--series: %w", err)
+		}
+	}
+	if a.Output == "json" {
+		err = report.WriteDocument(a.Out, p)
+	} else {
+		t := a.Text()
+		t.Prediction(p)
+		err = t.Err()
+	}
+	if err == nil && p.Failed() {
+		return &statusError{status: exitDiffers}
+	}
+	return err
+}
+
+// unpredictable says what the intent lacks for a simulation.
+func unpredictable(err error, fabric string) error {
+	if unknown := (*scenario.UnknownError)(nil); errors.As(err, &unknown) {
+		return usageHint(suggestion(unknown.Name, unknown.Known, "it has "+fold(unknown.Known)), "%w in %s", err, fabric)
+	}
+	return usage("%w", err)
+}
+
+// options parses the flags.
+func (o simulateFlags) options() (out scenario.Options, err error) {
+	out = scenario.Options{Class: o.class, For: o.span, Seeds: o.seeds, Storm: o.storm}
+	if o.span <= 0 || o.span > longestSimulation {
+		return out, usage("--for %s: use a time above 0 and at most %s", o.span, longestSimulation)
+	}
+	if o.seeds < 1 || o.seeds > mostSeeds {
+		return out, usage("--seeds %d: use 1 to %d", o.seeds, mostSeeds)
+	}
+	for _, text := range o.traffic {
+		p, err := scenario.ParsePattern(text)
+		if err != nil {
+			return out, usageHint("write "+scenario.PatternForms, "--traffic: %w", err)
+		}
+		out.Traffic = append(out.Traffic, p)
+	}
+	if out.Fail, err = failures(o.fail); err != nil {
+		return out, err
+	}
+	out.Slow, err = slowHosts(o.slow)
+	return out, err
+}
+
+func failures(flags []string) (out []scenario.Failure, err error) {
+	for _, text := range flags {
+		port, at, ok := strings.Cut(text, "@")
+		d, err := time.ParseDuration(at)
+		if !ok || err != nil || d < 0 {
+			return nil, usageHint("write --fail leaf1/Ethernet0@1ms", "--fail %q is not a port and a time", text)
+		}
+		out = append(out, scenario.Failure{Port: port, At: d})
+	}
+	return out, nil
+}
+
+func slowHosts(flags []string) (map[string]float64, error) {
+	out := map[string]float64{}
+	for _, text := range flags {
+		host, part, ok := strings.Cut(text, "=")
+		percent, err := units.ParsePercent(part)
+		if !ok || err != nil || percent <= 0 || percent > 100 {
+			return nil, usageHint("write --slow gpu1=10%", "--slow %q is not a host and a part of its speed", text)
+		}
+		out[host] = float64(percent) / 100
+	}
+	return out, nil
+}
