@@ -46,7 +46,7 @@ func (t *Text) Prediction(p *scenario.Prediction) {
 
 func (t *Text) run(p *scenario.Prediction, r *scenario.Run) {
 	first := r.Seeds[0]
-	t.indented("", t.S.Bold(r.Class+":"), r.Class+": "+answer(r), 2)
+	t.indented("", t.S.Bold(r.Class+":"), r.Class+": "+answer(r)+assumedMemory(p), 2)
 	note := ""
 	if r.Stopped {
 		note = ", interrupted"
@@ -63,6 +63,15 @@ func (t *Text) run(p *scenario.Prediction, r *scenario.Run) {
 	t.ports(r)
 	t.flows(r)
 	t.printf("\n")
+}
+
+// assumedMemory names the switches whose memory is not known, on which the answer depends.
+func assumedMemory(p *scenario.Prediction) string {
+	l := p.Guessed()
+	if len(l) == 0 {
+		return ""
+	}
+	return "; assuming the memory of " + natural.Fold(l)
 }
 
 // answer says in one line what happens first, and what is lost.

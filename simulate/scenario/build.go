@@ -45,11 +45,12 @@ type fabric struct {
 	nics    map[int]*intent.NIC
 	near    map[int][]int       // by host: the distances to it
 	assumed map[string][]string // what was assumed: for which devices
+	guessed map[string]bool     // assumptions that decide about pauses and losses
 }
 
 // build makes the network of a fabric, without traffic.
 func build(c *render.Compiler) (*fabric, error) {
-	f := &fabric{intent: c.Fabric(), nodes: map[string]int{}, ports: map[string]int{}, nics: map[int]*intent.NIC{}, near: map[int][]int{}, assumed: map[string][]string{}}
+	f := &fabric{intent: c.Fabric(), nodes: map[string]int{}, ports: map[string]int{}, nics: map[int]*intent.NIC{}, near: map[int][]int{}, assumed: map[string][]string{}, guessed: map[string]bool{}}
 	f.classes = f.intent.Settings.Classes
 	if len(f.classes) == 0 {
 		return nil, fmt.Errorf("the intent has no class")
@@ -166,17 +167,25 @@ func (f *fabric) assume(what, device string) {
 	}
 }
 
+// guess is assume for what decides about pauses and losses: an expectation that holds only because
+// of it is not met.
+func (f *fabric) guess(what, device string) {
+	f.assume(what, device)
+	f.guessed[what] = true
+}
+
 // Assumption is something that neither the intent nor the catalogue says.
 type Assumption struct {
 	What    string   `json:"what"`
 	Devices []string `json:"devices"`
+	Decides bool     `json:"decides,omitempty" doc:"Set if pauses and losses depend on it: the size of a memory or of headroom."`
 }
 
 func (f *fabric) assumptions() (out []Assumption) {
 	for _, what := range natural.Keys(f.assumed) {
 		l := slices.Clone(f.assumed[what])
 		slices.SortFunc(l, natural.Compare)
-		out = append(out, Assumption{what, l})
+		out = append(out, Assumption{what, l, f.guessed[what]})
 	}
 	return out
 }
@@ -247,7 +256,7 @@ func (f *fabric) class(node *simulate.Node, d *render.Device, m render.Memory, p
 	}
 	pool, err := m.Pool(port, k)
 	if err != nil {
-		f.assume(fmt.Sprintf("a shared memory of %d MiB with alpha 1", assumedMemory>>20), d.Switch.Name)
+		f.guess(fmt.Sprintf("a shared memory of %d MiB with alpha 1", assumedMemory>>20), d.Switch.Name)
 		pool = headroom.Pool{Bytes: assumedMemory, Alpha: headroom.Alpha{Num: 1, Den: 1}}
 	}
 	if pool.PortAlpha != nil {
@@ -259,10 +268,10 @@ func (f *fabric) class(node *simulate.Node, d *render.Device, m render.Memory, p
 	case ok:
 	case h.Reference != nil:
 		xoff = h.Reference.XOFF
-		f.assume("the headroom that the reference asks for, as that of the switch is not known", d.Switch.Name)
+		f.guess("the headroom that the reference asks for, as that of the switch is not known", d.Switch.Name)
 	default:
 		xoff = 1 << 20
-		f.assume("1 MiB of headroom a group, as neither the switch's nor a reference is known", d.Switch.Name)
+		f.guess("1 MiB of headroom a group, as neither the switch's nor a reference is known", d.Switch.Name)
 	}
 	resume := int64(assumedResume)
 	if h.Row != nil && h.Row.XONOffset != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
 // Default returns what is simulated if nobody names a pattern: the worst incast, in which all other
@@ -76,6 +77,9 @@ func (p *Prediction) expect(key string, v intent.Value[string], find func(*Run) 
 		if !r.Stopped {
 			e.Met, e.Why = "yes", ""
 		}
+	}
+	if l := p.Guessed(); e.Met == "yes" && len(l) > 0 {
+		e.Met, e.Why = "unknown", "it is predicted, but with an assumed size of memory or headroom of "+words.Some(l, 4)
 	}
 	p.Expectations = append(p.Expectations, e)
 }

@@ -22,6 +22,16 @@ type Prediction struct {
 	NotModelled  []string      `json:"not_modelled"`
 }
 
+// Guessed returns the switches whose memory or headroom was assumed, in natural order.
+func (p *Prediction) Guessed() (out []string) {
+	for _, a := range p.Assumed {
+		if a.Decides {
+			out = append(out, a.Devices...)
+		}
+	}
+	return slices.Compact(natural.Sorted(out))
+}
+
 // Run is one pattern in one class. Tables and moments are those of the first seed, in microseconds
 // and bytes; Seeds has the figures of each.
 type Run struct {

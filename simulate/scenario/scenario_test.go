@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -168,6 +169,21 @@ func TestAssumptionsAreSaid(t *testing.T) {
 	p := predict(t, compiled(t, "mixed", nil), Options{For: 10 * time.Microsecond})
 	if !has(p, "shared memory", "spine1") || has(p, "shared memory", "leaf1") || len(p.NotModelled) == 0 {
 		t.Errorf("assumed %+v", p.Assumed)
+	}
+	if l := p.Guessed(); !slices.Contains(l, "spine1") || slices.Contains(l, "leaf1") {
+		t.Errorf("guessed memory of %q", l)
+	}
+}
+
+// An expectation that holds with a memory that nobody knows is not called met; one that fails with
+// it is not met.
+func TestExpectationsWithAssumedMemory(t *testing.T) {
+	for _, c := range []struct{ set, met string }{{"classes.rdma.ecn=auto", "unknown"}, {"classes.rdma.ecn=off", "no"}} {
+		f := compiled(t, "mixed", func(s string) string { return s + "\nsimulation: {noPause: always}\n" }, c.set)
+		p := predict(t, f, Options{Traffic: []Pattern{{Kind: "incast", To: 1}}, For: 300 * time.Microsecond})
+		if len(p.Expectations) != 1 || p.Expectations[0].Met != c.met || c.met == "unknown" && !strings.Contains(p.Expectations[0].Why, "spine1") {
+			t.Errorf("%+v: %+v", c, p.Expectations)
+		}
 	}
 }
 
