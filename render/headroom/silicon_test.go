@@ -75,7 +75,7 @@ var outliers = map[string]string{
 	"td3 topo-dualtor-56 50000_300m lossy drop (wm_q_shared_lossy)": "copied from a lossless case",
 	"td3 topo-any 50000_300m lossy drop (wm_buf_pool_lossy)":        "copied from a lossless case",
 	"td3 topo-any 50000_300m lossy drop (wm_q_shared_lossy)":        "copied from a lossless case",
-	"th3 topo-t0-80 100000_300m hdrm_pool_size threshold":           "computed for 38 groups: its src_port_ids are 19 ports with two groups each, of which the headroom pool takes 37",
+	"th3 topo-t0-80 100000_300m hdrm_pool_size threshold":           "fits 38 groups: its src_port_ids are 19 ports with two groups each, of which the headroom pool takes 37; whoever wrote it may have counted all",
 	"th5 topo-lt2-p32o64 800000_5m hdrm_pool_size pool":             "stale: of an xoff of 30791912 B, the template has 33690560 B",
 	"th5 topo-t1-f2-d10u8 800000_40m drop":                          "copied: headroom of 300 m",
 }
