@@ -71,6 +71,7 @@ traffic: {storage: {dscp: [10], lossless: false}}
 islands: {a: {hosts: [gpu1]}}
 baseline: {nvidia: {firmware: {min: "28.40"}}}
 suppress: [{check: ECN-06, reason: none}]
+simulation: {noLoss: always}
 `
 
 // import -f keeps every host field of an intent, and names every other field that it cannot read

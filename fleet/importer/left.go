@@ -31,6 +31,8 @@ func settingsNotImported(known, made *intent.Fabric) []derive.Note {
 		"islands":  len(known.Islands) > 0,
 		"baseline": len(known.Baselines) > 0,
 		"suppress": len(known.Suppressions) > 0,
+
+		"simulation": known.Simulation.NoPause.V != "" || known.Simulation.NoLoss.V != "" || known.Simulation.P99.V != 0,
 	})
 	out := whole.notes("the fabric")
 	var order []string // the distinct notes, in order
