@@ -13,11 +13,11 @@ import (
 
 const (
 	inStorm    = "PFC_WD_TABLE_INSTORM"      // of APPL_DB, a field for each queue that is stopped
-	warmEnable = "WARM_RESTART_ENABLE_TABLE" // of STATE_DB
+	warmEnable = "WARM_RESTART_ENABLE_TABLE" // of STATE_DB; finalize-warmboot.sh takes it back when a restart has ended
 )
 
-// States reports queues that the PFC watchdog has stopped, a warm restart that has not ended, and
-// rows that orchagent has not read yet.
+// States reports queues that the PFC watchdog has stopped, a warm restart that may not have
+// ended, and rows that orchagent has not read yet.
 //
 // While a queue is stopped, orchagent clears its bit of PFC at the port, and with action drop on most
 // ASICs binds profiles of zero bytes to the queue and the priority group (sonic-swss
@@ -52,7 +52,7 @@ func (d *driver) States(ctx context.Context) (out []drivers.State, err error) {
 		return nil, err
 	}
 	if enabled["system"]["enable"] == "true" {
-		out = append(out, drivers.State{Settling: true, What: "a warm restart has not ended", Fix: "wait until it has ('show warm_restart state'), then validate again"})
+		out = append(out, drivers.State{Settling: true, What: "warm restart is enabled for the whole switch: one has not ended, or has not begun", Fix: "'show warm_restart state' says which; wait until it has ended, or disable it with 'config warm_restart disable', then validate again"})
 	}
 	return out, nil
 }
