@@ -1,6 +1,7 @@
 package sonic
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 type asic map[string]map[string]native.Row
 
 const (
+	oSwitch    = "SAI_OBJECT_TYPE_SWITCH"
 	oPort      = "SAI_OBJECT_TYPE_PORT"
 	oQueue     = "SAI_OBJECT_TYPE_QUEUE"
 	oWRED      = "SAI_OBJECT_TYPE_WRED"
@@ -125,7 +127,7 @@ func (c *comparer) port(name string, p *qos.Port) {
 	oid := c.names["COUNTERS_PORT_NAME_MAP"][name]
 	row := c.objects[oPort][oid]
 	if row == nil {
-		c.note(name, qos.KindPort.Attr(), "in the ASIC", "not there")
+		c.note(name, qos.KindPort.Attr(), "a port of the ASIC", "none")
 		return
 	}
 	c.watchdog(name, p)
@@ -149,13 +151,34 @@ func (c *comparer) port(name string, p *qos.Port) {
 	}
 	if p.Maps.Set && p.Maps.V != nil {
 		m := p.Maps.V
-		c.mapping(name, qos.DSCPToTC, row["SAI_PORT_ATTR_QOS_DSCP_TO_TC_MAP"], "dscp", "tc", m)
+		dscp := row["SAI_PORT_ATTR_QOS_DSCP_TO_TC_MAP"]
+		if !c.classify[name] {
+			dscp = cmp.Or(bound(dscp), c.switchMap())
+		}
+		c.mapping(name, qos.DSCPToTC, dscp, "dscp", "tc", m)
 		c.mapping(name, qos.TCToQueue, row["SAI_PORT_ATTR_QOS_TC_TO_QUEUE_MAP"], "tc", "qidx", m)
 		c.mapping(name, qos.TCToGroup, row["SAI_PORT_ATTR_QOS_TC_TO_PRIORITY_GROUP_MAP"], "tc", "pg", m)
 		c.mapping(name, qos.PFCToQueue, row["SAI_PORT_ATTR_QOS_PFC_PRIORITY_TO_QUEUE_MAP"], "prio", "qidx", m)
 	}
 	c.queues(name, p)
 	c.groups(name, p)
+}
+
+// bound returns the identifier of an object, "" if there is none.
+func bound(oid string) string {
+	if oid == nullOID {
+		return ""
+	}
+	return oid
+}
+
+// switchMap returns the map of DSCPs of the row PORT_QOS_MAP|global, which ports without one of
+// their own have (sonic-swss:orchagent/qosorch.cpp, handleGlobalQosMap).
+func (c *comparer) switchMap() string {
+	for _, row := range c.objects[oSwitch] {
+		return bound(row["SAI_SWITCH_ATTR_QOS_DSCP_TO_TC_MAP"])
+	}
+	return ""
 }
 
 // mapping compares one map of a port entry by entry.
@@ -165,8 +188,8 @@ func (c *comparer) mapping(port string, table qos.Table, oid, from, to string, m
 		return
 	}
 	obj := c.objects[oMap][oid]
-	if oid == "" || oid == nullOID || obj == nil {
-		c.note(port, field, "in the ASIC", "no map")
+	if bound(oid) == "" || obj == nil {
+		c.note(port, field, "a map", "none")
 		return
 	}
 	id := mapOf{oid, from, to}
@@ -176,7 +199,7 @@ func (c *comparer) mapping(port string, table qos.Table, oid, from, to string, m
 		c.members[id] = have
 	}
 	if have == nil {
-		c.note(port, field, "in the ASIC", "a map that cannot be read")
+		c.note(port, field, "a map", "one that cannot be read")
 		return
 	}
 	var bad []int

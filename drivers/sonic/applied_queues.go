@@ -214,7 +214,8 @@ func (c *comparer) profile(other, short drivers.Mismatch, want native.Row, oid s
 // the desired state.
 type configured struct {
 	buffers  *buffers
-	unpolled bool // the watchdog's counters are off
+	unpolled bool            // the watchdog's counters are off
+	classify map[string]bool // ports with a map of DSCPs of their own
 }
 
 // buffers holds the configured buffers of ports.
@@ -232,7 +233,7 @@ type buffers struct {
 // readConfigured reads CONFIG_DB, in one request and only if it was not kept, and the values
 // computed from it.
 func (d *driver) readConfigured(ctx context.Context) (*configured, error) {
-	names := []string{flexTable, native.TGroup, native.TBufferQueue, native.TProfile, native.TPort, native.TPool}
+	names := []string{flexTable, native.TGroup, native.TBufferQueue, native.TProfile, native.TPort, native.TPool, native.TPortQoS}
 	if d.kept != nil {
 		names = names[:1]
 	}
@@ -241,10 +242,15 @@ func (d *driver) readConfigured(ctx context.Context) (*configured, error) {
 		return nil, err
 	}
 	if k := d.kept; k != nil {
-		t = append(t, k[native.TGroup], k[native.TBufferQueue], k[native.TProfile], k[native.TPort], k[native.TPool])
+		t = append(t, k[native.TGroup], k[native.TBufferQueue], k[native.TProfile], k[native.TPort], k[native.TPool], k[native.TPortQoS])
 	}
 	b := &buffers{down: map[string]bool{}, groups: bindings(t[1], "|"), queues: bindings(t[2], "|"), profiles: t[3], pools: t[5]}
-	c := &configured{buffers: b, unpolled: t[0][watchdogGroup]["FLEX_COUNTER_STATUS"] == "disable"}
+	c := &configured{buffers: b, unpolled: t[0][watchdogGroup]["FLEX_COUNTER_STATUS"] == "disable", classify: map[string]bool{}}
+	for key, row := range t[6] {
+		for port := range strings.SplitSeq(key, ",") {
+			c.classify[port] = row["dscp_to_tc_map"] != ""
+		}
+	}
 	for port, row := range t[4] {
 		b.down[port] = row["admin_status"] != "up"
 	}

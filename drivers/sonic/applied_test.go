@@ -93,6 +93,16 @@ func TestSchedulersAndBuffersInForce(t *testing.T) {
 			b.program("BUFFER_PROFILE", "_XOFF_TH", always("7"))
 			b.program("BUFFER_PROFILE", "_SHARED_DYNAMIC_TH", always("5"))
 		}, []string{"groups[3].headroom", "groups[3].xoff", "queues[0].buffer", "queues[3].buffer", "queues[6].buffer"}},
+		"a port with the map of the switch": {td2, func(b *box) {
+			row := maps.Clone(b.Config()["PORT_QOS_MAP"][b.ports[0]])
+			b.SetRow("PORT_QOS_MAP", "global", map[string]string{"dscp_to_tc_map": row["dscp_to_tc_map"]})
+			delete(row, "dscp_to_tc_map")
+			b.SetRow("PORT_QOS_MAP", b.ports[0], row)
+		}, nil},
+		"a port without the map of its own, although the switch has it": {td2, func(b *box) {
+			b.SetRow("PORT_QOS_MAP", "global", map[string]string{"dscp_to_tc_map": b.Config()["PORT_QOS_MAP"][b.ports[0]]["dscp_to_tc_map"]})
+			b.program("PORT", "_QOS_DSCP_TO_TC_MAP", always("oid:0x0"))
+		}, []string{"maps.dscp_to_tc"}},
 		"a smaller pool": {td2, func(b *box) { b.program("BUFFER_POOL", "_ATTR_SIZE", always("7")) }, []string{"the size of pool egress_lossless_pool", "the size of pool egress_lossy_pool", "the size of pool ingress_lossless_pool"}},
 		"no headroom pool": {td2, func(b *box) {
 			b.SetRow("BUFFER_POOL", "ingress_lossless_pool", with(b.Config()["BUFFER_POOL"]["ingress_lossless_pool"], "xoff", "1622016"))
