@@ -23,7 +23,6 @@ type sim struct {
 	hops   uint64
 	flying int // packets in use
 	most   int // largest value of flying
-	failed []Failure
 	series series
 }
 
@@ -61,7 +60,6 @@ type node struct {
 	host       bool
 	drain      int64 // picoseconds per KiB; 0 if the host is never the bottleneck
 	head, tail int32 // the receive buffer of a host that drains
-	dropped    int64
 }
 
 // port is one end of a link.
