@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -51,10 +50,10 @@ func (t *Text) run(p *scenario.Prediction, r *scenario.Run) {
 	if r.Stopped {
 		note = ", interrupted"
 	}
-	t.printf("%s for %s%s: %s, %d packet hops\n", r.Traffic, span(r.Until), note, words.Count(r.Flows, "flow"), first.Hops)
+	t.printf("%s for %s%s: %s, %d packet hops\n", r.Traffic, scenario.Span(r.Until), note, words.Count(r.Flows, "flow"), first.Hops)
 	t.printf("goodput %.1f Gb/s in all, fairness %.3f (Jain)", first.Goodput, first.Fairness)
 	if first.Finished > 0 {
-		t.printf("; %d of %d flows finished, p50 %s, p99 %s", first.Finished, r.Flows, span(first.P50), span(first.P99))
+		t.printf("; %d of %d flows finished, p50 %s, p99 %s", first.Finished, r.Flows, scenario.Span(first.P50), scenario.Span(first.P99))
 	}
 	t.printf("\n")
 	if len(r.Seeds) > 1 {
@@ -83,7 +82,7 @@ func answer(r *scenario.Run) string {
 			parts = append(parts, none)
 			return
 		}
-		parts = append(parts, fmt.Sprintf("%s %s from %s", m.Port, verb, span(m.At)))
+		parts = append(parts, fmt.Sprintf("%s %s from %s", m.Port, verb, scenario.Span(m.At)))
 	}
 	say(r.Mark, "marks", "no mark")
 	say(r.Pause, "pauses its peer", "no pause")
@@ -100,7 +99,7 @@ func answer(r *scenario.Run) string {
 		text += fmt.Sprintf("; headroom used at most %.0f %% (%s)", 100*first.Headroom, first.At)
 	}
 	if d := r.Deadlock; d != nil {
-		text += fmt.Sprintf("; deadlock since %s: %s", span(d.Since), strings.Join(d.Ports, " > "))
+		text += fmt.Sprintf("; deadlock since %s: %s", scenario.Span(d.Since), strings.Join(d.Ports, " > "))
 	}
 	return text
 }
@@ -155,7 +154,7 @@ func (t *Text) flows(r *scenario.Run) {
 	for _, f := range r.Slowest[:min(len(r.Slowest), simulatedRows)] {
 		took := "-"
 		if f.Took > 0 {
-			took = span(f.Took)
+			took = scenario.Span(f.Took)
 		}
 		rows = append(rows, []string{f.Flow, fmt.Sprintf("%.2fG", f.Goodput), took, strconv.FormatInt(f.CNPs, 10), kilobytes(float64(f.Resent))})
 	}
@@ -172,11 +171,6 @@ func (t *Text) table(rows [][]string) {
 	for line := range strings.Lines(b.String()) {
 		t.printf("  %s\n", strings.TrimRight(line, " \n"))
 	}
-}
-
-// span formats a time in microseconds.
-func span(us float64) string {
-	return strings.Replace(time.Duration(us*1000).Round(10*time.Nanosecond).String(), "µ", "u", 1)
 }
 
 func kilobytes(n float64) string {

@@ -32,7 +32,7 @@ func Default(s intent.Simulation) ([]Pattern, error) {
 func (p *Prediction) judge(s intent.Simulation) {
 	p.expect("noPause", s.NoPause, func(r *Run) string {
 		if r.Pause != nil {
-			return fmt.Sprintf("%s pauses its peer from %s on", r.Pause.Port, at(r.Pause.At))
+			return fmt.Sprintf("%s pauses its peer from %s on", r.Pause.Port, Span(r.Pause.At))
 		}
 		for _, x := range r.Seeds {
 			if x.Pauses > 0 {
@@ -90,19 +90,19 @@ func (r *Run) completion(e *Expectation, most time.Duration) {
 		switch {
 		case !r.limited || e.Met == "no":
 		case x.Finished*100 < r.Flows*99:
-			e.Met, e.Why = "no", fmt.Sprintf("%s in class %s: %d of %d flows finished in %s", r.Traffic, r.Class, x.Finished, r.Flows, at(r.Until))
+			e.Met, e.Why = "no", fmt.Sprintf("%s in class %s: %d of %d flows finished in %s", r.Traffic, r.Class, x.Finished, r.Flows, Span(r.Until))
 			if r.Stopped || r.Until < float64(most.Microseconds()) {
 				e.Met = "unknown"
 			}
 		case x.P99 > float64(most)/1e3:
-			e.Met, e.Why = "no", fmt.Sprintf("%s in class %s: 99 of 100 flows take %s", r.Traffic, r.Class, at(x.P99))
+			e.Met, e.Why = "no", fmt.Sprintf("%s in class %s: 99 of 100 flows take %s", r.Traffic, r.Class, Span(x.P99))
 		default:
 			e.Met, e.Why = "yes", ""
 		}
 	}
 }
 
-// at formats a time in microseconds.
-func at(us float64) string {
+// Span formats a time in microseconds.
+func Span(us float64) string {
 	return strings.Replace(time.Duration(us*1000).Round(10*time.Nanosecond).String(), "µ", "u", 1)
 }
