@@ -502,7 +502,7 @@ func TestReproducible(t *testing.T) {
 	t.Setenv("CGO_ENABLED", "1")
 	t.Setenv("TZ", "Asia/Tokyo")
 	t.Setenv("LANG", "de_DE.UTF-8")
-	if err := run(again, targets, 32<<20); err != nil {
+	if err := run(again, targets); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(again)
