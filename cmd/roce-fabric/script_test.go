@@ -33,6 +33,11 @@ func TestMain(m *testing.M) {
 	sharedtest.CollectLess()
 	sharedtest.TempInMemory(1 << 30)
 	sharedtest.Default(sharedtest.Parallel, "8")
+	// The first call of Notify starts a goroutine of the runtime, and would wait for it forever in
+	// a bubble of synctest.
+	first := make(chan os.Signal, 1)
+	signal.Notify(first, syscall.SIGWINCH)
+	signal.Stop(first)
 	testscript.Main(m, map[string]func(){
 		"roce-fabric":         func() { os.Exit(realMain()) },
 		"roce-fabric-limited": func() { limitFiles(); os.Exit(realMain()) },
