@@ -167,8 +167,8 @@ func (f *fabric) assume(what, device string) {
 	}
 }
 
-// guess is assume for what decides about pauses and losses: an expectation that holds only because
-// of it is not met.
+// guess is assume for what decides about pauses and losses: an expectation that holds or
+// fails only because of it is unknown.
 func (f *fabric) guess(what, device string) {
 	f.assume(what, device)
 	f.guessed[what] = true
@@ -310,26 +310,18 @@ func (f *fabric) marking(node *simulate.Node, d *render.Device, port *intent.Por
 		return simulate.ECN{}
 	}
 	low, high := e.Unit.Split()
-	from, ok1 := inBytes(e.Min, low, node.Cell)
-	to, ok2 := inBytes(e.Max, high, node.Cell)
+	bytes := func(n int64, u qos.ThresholdUnit) (int64, bool) {
+		if u == qos.UnitCells {
+			return n * node.Cell, node.Cell > 1
+		}
+		decimal, _, ok := u.Bytes(n)
+		return decimal, ok
+	}
+	from, ok1 := bytes(e.Min, low)
+	to, ok2 := bytes(e.Max, high)
 	if !ok1 || !ok2 {
 		f.assume(fmt.Sprintf("no marking of class %s, as its thresholds in %s have no size in bytes", k.Name, e.Unit), d.Switch.Name)
 		return simulate.ECN{}
 	}
 	return simulate.ECN{Min: from, Max: max(to, 1), Probability: float64(e.Probability) / 100}
-}
-
-// inBytes converts a threshold; ok is false if the size of its unit is not known.
-func inBytes(n int64, u qos.ThresholdUnit, cell int64) (bytes int64, ok bool) {
-	switch u {
-	case qos.UnitBytes:
-		return n, true
-	case qos.UnitKBytes:
-		return n * 1000, true
-	case qos.UnitMBytes:
-		return n * 1_000_000, true
-	case qos.UnitCells:
-		return n * cell, cell > 1
-	}
-	return 0, false
 }

@@ -1,7 +1,9 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,78 +30,117 @@ func Default(s intent.Simulation) ([]Pattern, error) {
 	return out, nil
 }
 
+// verdict is what one run says about an expectation.
+type verdict struct {
+	met  string // "yes", "no", "unknown", or "" if the run says nothing about it
+	why  string
+	sure bool // it does not depend on a memory that was assumed
+}
+
 // judge compares the runs with the expectations of the intent.
 func (p *Prediction) judge(s intent.Simulation) {
-	p.expect("noPause", s.NoPause, func(r *Run) string {
+	guessed := p.Guessed()
+	atKnown := func(r *Run, happened func(Port) bool) bool {
+		return slices.ContainsFunc(r.Ports, func(x Port) bool {
+			device, _, _ := strings.Cut(x.Port, " ")
+			return happened(x) && !slices.Contains(guessed, device)
+		})
+	}
+	p.expect("noPause", s.NoPause.V, s.NoPause.From, func(r *Run) verdict {
+		if !r.about(s.NoPause.V) {
+			return verdict{}
+		}
+		sure := atKnown(r, func(x Port) bool { return x.Pauses > 0 })
 		if r.Pause != nil {
-			return fmt.Sprintf("%s pauses its peer from %s on", r.Pause.Port, Span(r.Pause.At))
+			return verdict{"no", fmt.Sprintf("%s pauses its peer from %s on", r.Pause.Port, Span(r.Pause.At)), sure}
 		}
 		for _, x := range r.Seeds {
 			if x.Pauses > 0 {
-				return fmt.Sprintf("%d pauses with seed %d", x.Pauses, x.Seed)
+				return verdict{"no", fmt.Sprintf("%d pauses with seed %d", x.Pauses, x.Seed), sure}
 			}
 		}
-		return ""
+		return r.ended()
 	})
-	p.expect("noLoss", s.NoLoss, func(r *Run) string {
+	p.expect("noLoss", s.NoLoss.V, s.NoLoss.From, func(r *Run) verdict {
+		if !r.about(s.NoLoss.V) {
+			return verdict{}
+		}
 		for _, x := range r.Seeds {
 			if x.Lost > 0 {
-				return fmt.Sprintf("%d packets lost with seed %d", x.Lost, x.Seed)
+				return verdict{"no", fmt.Sprintf("%d packets lost with seed %d", x.Lost, x.Seed), atKnown(r, func(x Port) bool { return x.Lost > 0 })}
 			}
 		}
-		return ""
+		return r.ended()
 	})
-	if s.P99.V == 0 {
-		return
+	if s.P99.V > 0 {
+		p.expect("p99", s.P99.V.String(), s.P99.From, func(r *Run) verdict { return r.completed(s.P99.V) })
 	}
-	e := Expectation{Key: "p99", Want: s.P99.V.String(), Place: s.P99.From.String(), Met: "unknown", Why: "no flow of limited size was simulated"}
-	for i := range p.Runs {
-		p.Runs[i].completion(&e, s.P99.V)
-	}
-	p.Expectations = append(p.Expectations, e)
 }
 
-// expect judges one expectation by the runs that it is about; find returns what contradicts it.
-func (p *Prediction) expect(key string, v intent.Value[string], find func(*Run) string) {
-	if v.V == "" {
-		return
+// about reports whether a run is of the traffic that an expectation names.
+func (r *Run) about(want string) bool { return want == intent.Always || want == r.asked }
+
+// ended is the verdict about a run in which nothing contradicted the expectation.
+func (r *Run) ended() verdict {
+	if r.Stopped {
+		return verdict{met: "unknown", why: "it was not simulated to its end"}
 	}
-	e := Expectation{Key: key, Want: v.V, Place: v.From.String(), Met: "unknown", Why: v.V + " was not simulated to its end"}
-	for i := range p.Runs {
-		r := &p.Runs[i]
-		if v.V != intent.Always && v.V != r.asked {
-			continue
-		}
-		if why := find(r); why != "" {
-			e.Met, e.Why = "no", fmt.Sprintf("%s in class %s: %s", r.Traffic, r.Class, why)
-			break
-		}
-		if !r.Stopped {
-			e.Met, e.Why = "yes", ""
-		}
-	}
-	if l := p.Guessed(); e.Met == "yes" && len(l) > 0 {
-		e.Met, e.Why = "unknown", "it is predicted, but with an assumed size of memory or headroom of "+words.Some(l, 4)
-	}
-	p.Expectations = append(p.Expectations, e)
+	return verdict{met: "yes"}
 }
 
-// completion judges the completion times of a run.
-func (r *Run) completion(e *Expectation, most time.Duration) {
+// completed is the verdict about the completion times of a run: nothing about a run without flows
+// of limited size.
+func (r *Run) completed(most time.Duration) verdict {
+	if !r.limited {
+		return verdict{}
+	}
+	unfinished := ""
 	for _, x := range r.Seeds {
 		switch {
-		case !r.limited || e.Met == "no":
 		case x.Finished*100 < r.Flows*99:
-			e.Met, e.Why = "no", fmt.Sprintf("%s in class %s: %d of %d flows finished in %s", r.Traffic, r.Class, x.Finished, r.Flows, Span(r.Until))
-			if r.Stopped || r.Until < float64(most.Microseconds()) {
-				e.Met = "unknown"
+			unfinished = fmt.Sprintf("%d of %d flows finished in %s", x.Finished, r.Flows, Span(r.Until))
+			if !r.Stopped && r.Until >= float64(most.Microseconds()) {
+				return verdict{met: "no", why: unfinished}
 			}
 		case x.P99 > float64(most)/1e3:
-			e.Met, e.Why = "no", fmt.Sprintf("%s in class %s: 99 of 100 flows take %s", r.Traffic, r.Class, Span(x.P99))
-		default:
-			e.Met, e.Why = "yes", ""
+			return verdict{met: "no", why: "99 of 100 flows take " + Span(x.P99)}
 		}
 	}
+	if unfinished != "" {
+		return verdict{met: "unknown", why: unfinished}
+	}
+	return r.ended()
+}
+
+// expect judges an expectation by the verdicts about the runs. One "no" decides, then one "unknown".
+// Neither "yes" nor "no" is said because of a memory that was assumed.
+func (p *Prediction) expect(key, want string, from intent.Origin, judge func(*Run) verdict) {
+	if want == "" {
+		return
+	}
+	e := Expectation{Key: key, Want: want, Place: from.String(), Why: "nothing was simulated that shows it"}
+	worst, assumed := 0, p.Guessed()
+	for i := range p.Runs {
+		r := &p.Runs[i]
+		v := judge(r)
+		if v.why != "" {
+			v.why = fmt.Sprintf("%s in class %s: %s", r.Traffic, r.Class, v.why)
+		}
+		switch {
+		case v.met == "yes" && p.Stopped:
+			v.met, v.why = "unknown", "the simulation was interrupted"
+		case (v.met == "yes" || v.met == "no") && !v.sure && len(assumed) > 0:
+			if v.why == "" {
+				v.why = "it is predicted"
+			}
+			v.met, v.why = "unknown", v.why+", but with an assumed size of memory or headroom of "+words.Some(assumed, 4)
+		}
+		if rank := slices.Index([]string{"", "yes", "unknown", "no"}, v.met); rank > worst {
+			worst, e.Met, e.Why = rank, v.met, v.why
+		}
+	}
+	e.Met = cmp.Or(e.Met, "unknown")
+	p.Expectations = append(p.Expectations, e)
 }
 
 // Span formats a time in microseconds.

@@ -248,7 +248,7 @@ type Expectation struct {
 	Key   string `json:"key"`
 	Want  string `json:"want"`
 	Place string `json:"place"`
-	// Met is "yes", "no", or "unknown" if nothing was simulated that shows it.
+	// Met is "unknown" if nothing was simulated that shows it, or it rests on an assumed memory.
 	Met string `json:"met" enum:"yes,no,unknown"`
 	Why string `json:"why,omitempty"`
 }

@@ -175,12 +175,20 @@ func TestAssumptionsAreSaid(t *testing.T) {
 	}
 }
 
-// An expectation that holds with a memory that nobody knows is not called met; one that fails with
-// it is not met.
+// An expectation that holds or fails because of a memory that nobody knows is neither met nor not
+// met; one that fails at a switch whose memory is known is not met.
 func TestExpectationsWithAssumedMemory(t *testing.T) {
-	for _, c := range []struct{ set, met string }{{"classes.rdma.ecn=auto", "unknown"}, {"classes.rdma.ecn=off", "no"}} {
-		f := compiled(t, "mixed", func(s string) string { return s + "\nsimulation: {noPause: always}\n" }, c.set)
-		p := predict(t, f, Options{Traffic: []Pattern{{Kind: "incast", To: 1}}, For: 300 * time.Microsecond})
+	for _, c := range []struct{ expect, traffic, set, met string }{
+		{"noPause: always", "incast:2:1", "classes.rdma.ecn=auto", "unknown"},
+		{"noPause: always", "incast", "classes.rdma.ecn=off", "no"},
+		{"p99: 10ms", "allreduce:100KB", "classes.rdma.ecn=auto", "unknown"},
+	} {
+		f := compiled(t, "mixed", func(s string) string { return s + "\nsimulation: {" + c.expect + "}\n" }, c.set)
+		pattern, err := ParsePattern(c.traffic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := predict(t, f, Options{Traffic: []Pattern{pattern}, For: 300 * time.Microsecond})
 		if len(p.Expectations) != 1 || p.Expectations[0].Met != c.met || c.met == "unknown" && !strings.Contains(p.Expectations[0].Why, "spine1") {
 			t.Errorf("%+v: %+v", c, p.Expectations)
 		}
@@ -218,6 +226,53 @@ func TestExpectations(t *testing.T) {
 	s := intent.Simulation{NoPause: intent.Value[string]{V: "incast:2:1"}, NoLoss: intent.Value[string]{V: intent.Always}}
 	if l, err := Default(s); err != nil || len(l) != 2 || l[1].String() != "incast:2:1" {
 		t.Errorf("simulated by default: %v, %v", l, err)
+	}
+}
+
+// One run that contradicts an expectation decides, then one that does not show it, in any order.
+func TestExpectationsOfSeveralRuns(t *testing.T) {
+	ms := 1e3
+	done := Run{Traffic: "allreduce:1MB", Class: "rdma", limited: true, Until: 2 * ms, Flows: 100, Seeds: []Seed{{Finished: 99, P99: 0.9 * ms}}}
+	slow, short, late, stopped, other := done, done, done, done, done
+	slow.Seeds = []Seed{{Finished: 100, P99: 1.1 * ms}}
+	short.Until, short.Seeds = 0.5*ms, []Seed{{Finished: 98}}
+	late.Seeds = []Seed{{Finished: 98}}
+	stopped.Stopped = true
+	other.limited, other.Seeds = false, []Seed{{}}
+	for _, c := range []struct {
+		runs []Run
+		met  string
+	}{
+		{[]Run{done}, "yes"}, {[]Run{done, other}, "yes"}, {[]Run{other}, "unknown"}, {nil, "unknown"},
+		{[]Run{done, short}, "unknown"}, {[]Run{short, done}, "unknown"}, {[]Run{short, slow}, "no"}, {[]Run{slow, short}, "no"},
+		{[]Run{done, late}, "no"}, {[]Run{stopped, done}, "unknown"},
+	} {
+		p := Prediction{Runs: c.runs}
+		p.judge(intent.Simulation{P99: intent.Value[time.Duration]{V: time.Millisecond}})
+		if len(p.Expectations) != 1 || p.Expectations[0].Met != c.met || (c.met == "yes") != (p.Expectations[0].Why == "") {
+			t.Errorf("%d runs, want %s: %+v", len(c.runs), c.met, p.Expectations)
+		}
+	}
+	p := Prediction{Runs: []Run{done}, Stopped: true}
+	p.judge(intent.Simulation{P99: intent.Value[time.Duration]{V: time.Millisecond}})
+	if p.Expectations[0].Met != "unknown" {
+		t.Errorf("interrupted: %+v", p.Expectations)
+	}
+}
+
+// A pause or a loss contradicts an expectation at a switch whose memory is known, whatever was assumed
+// of others.
+func TestContradictionsAtAssumedMemory(t *testing.T) {
+	for _, c := range []struct{ device, guessed, met string }{{"leaf1", "spine1", "no"}, {"spine1", "spine1", "unknown"}, {"spine1", "", "no"}} {
+		p := Prediction{Runs: []Run{{Seeds: []Seed{{Pauses: 1, Lost: 1}}, Ports: []Port{{Port: c.device + " Ethernet0", Pauses: 1, Lost: 1}}}}}
+		if c.guessed != "" {
+			p.Assumed = []Assumption{{Decides: true, Devices: []string{c.guessed}}}
+		}
+		always := intent.Value[string]{V: intent.Always}
+		p.judge(intent.Simulation{NoPause: always, NoLoss: always})
+		if len(p.Expectations) != 2 || p.Expectations[0].Met != c.met || p.Expectations[1].Met != c.met {
+			t.Errorf("%+v: %+v", c, p.Expectations)
+		}
 	}
 }
 
