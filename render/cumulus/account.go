@@ -57,10 +57,7 @@ func (a *accountant) line(s *source) render.Line {
 	paths := a.at[s]
 	if words, unset := strings.CutPrefix(s.text, "nv unset "); unset {
 		if concerns(strings.Fields(words)) {
-			l.Fate, l.Why = render.Inert, "what it takes away is not there"
-			if s.removes {
-				l.Why = "it takes away what a line before it says"
-			}
+			l.Fate, l.Why = s.unsets()
 		}
 		return l
 	}
@@ -91,6 +88,17 @@ func (a *accountant) line(s *source) render.Line {
 	a.effect(&l, paths)
 	a.check(&l, paths[0])
 	return l
+}
+
+// unsets returns the fate of an unset command.
+func (s *source) unsets() (render.Fate, string) {
+	switch {
+	case s.removes:
+		return render.Inert, "it takes away what a line before it says"
+	case s.astray:
+		return render.Unknown, "this tool does not know the line, which removes nothing of this text"
+	}
+	return render.Inert, "what it takes away is not there"
 }
 
 // check marks a line that fails a check by itself.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/roce-fabric/roce-fabric/render"
 )
 
 // wide returns the configuration of a switch with many ports, each with its own lines, as "nv
@@ -25,6 +27,26 @@ func wide(ports int) string {
 func TestAccountOfManyPorts(t *testing.T) {
 	if n := len(Account(parse(t, wide(512)))); n != 4*512+2+1+64 {
 		t.Errorf("%d lines", n)
+	}
+}
+
+// An unset of something that the switch does not have is not understood, and removes nothing.
+func TestUnsetOfAnUnknownPath(t *testing.T) {
+	const set = "nv set qos pfc P switch-priority 3\nnv set qos pfc P cable-length 30\nnv set interface swp1 qos pfc profile P\n"
+	for line, want := range map[string]render.Fate{
+		"nv unset qos pfc P cable-length":                 render.Inert,
+		"nv unset qos pfc P cable-length refused-here":    render.Unknown,
+		"nv unset qos pfc Q cable-length":                 render.Inert,
+		"nv unset qos pfc P refused-here":                 render.Unknown,
+		"nv unset interface swp1 qos refused-here":        render.Unknown,
+		"nv unset interface swp1 qos pfc 2>/dev/null":     render.Inert,
+		"nv unset interface swp9 qos pfc || true":         render.Inert,
+		"nv unset interface swp1-2 qos pfc profile other": render.Unknown,
+	} {
+		account := Account(parse(t, set+line+"\n"))
+		if last := account[len(account)-1]; !strings.HasPrefix(line, last.Text) || last.Fate != want {
+			t.Errorf("%s: %q is %s, want %s", line, last.Text, last.Fate, want)
+		}
 	}
 }
 

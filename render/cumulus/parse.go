@@ -35,6 +35,7 @@ type source struct {
 	no          int
 	where, text string
 	removes     bool // it is an unset that removed something
+	astray      bool // it is an unset of a path that the table does not list
 }
 
 // Parse reads a configuration: JSON or YAML as "nv config show" and the REST API return it, the
@@ -400,6 +401,7 @@ func (p *parser) command(words []string, from *source) error {
 	if verb == "unset" {
 		for _, path := range p.paths(words) {
 			from.removes = from.removes || p.c.Tree.At(path...) != nil
+			from.astray = from.astray || lookup(path).place == nil
 			p.c.Tree.Remove(path...)
 		}
 		p.c.sources = append(p.c.sources, from)

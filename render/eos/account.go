@@ -118,11 +118,25 @@ func (a *accountant) groups() {
 func isComment(line string) bool { return line[0] == '!' }
 
 // listed reports whether an account lists a line that nothing claims.
-func listed(_, line *Line) bool { return headerOf(line.Text) == headNone && concerns(line.Text) }
+func listed(block, line *Line) bool {
+	if headerOf(line.Text) != headNone {
+		return false
+	}
+	return concerns(line.Text) || block != nil && strings.HasPrefix(block.Text, sectionInterface) && misfits(line)
+}
+
+// misfits reports whether a line of an interface begins as one that changes attributes and has
+// arguments that the switch refuses.
+func misfits(l *Line) bool {
+	text, _ := forms.CutNegation(l.Text)
+	first, _, _ := strings.Cut(text, " ")
+	_, known := matchLine(l, inInterface)
+	return !known && (first == keyShutdown || first == keyChannel)
+}
 
 // concerns reports whether an account must list a line.
 func concerns(text string) bool {
-	text = strings.TrimPrefix(strings.TrimPrefix(text, "no "), "default ")
+	text, _ = forms.CutNegation(text)
 	first, rest, _ := strings.Cut(text, " ")
 	return roce(text) || first == keyMTU || first == "service-policy" || first == "traffic-policy" || first == "l2" && strings.HasPrefix(rest, "m")
 }

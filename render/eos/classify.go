@@ -154,7 +154,7 @@ func readSets(body []*Line) (tc, dscp int, plain bool) {
 			}
 		}
 		if n, ok := strings.CutPrefix(text, "set dscp "); ok {
-			if v, ok := dscpOf(n); ok {
+			if v, ok := lines.CodePoint(n); ok {
 				dscp = v
 				continue
 			}
@@ -201,7 +201,7 @@ func matched(body []*Line) (ids []int, all bool) {
 			all = all && l.Text[0] == '!'
 			continue
 		}
-		some, ok := lines.Numbers(list, dscpOf)
+		some, ok := lines.Numbers(list, lines.CodePoint)
 		all = all && ok
 		ids = append(ids, some...)
 	}

@@ -91,7 +91,7 @@ var elsewhere = sync.OnceValue(func() *forms.Table {
 		inClass: {"random-detect"},
 	} {
 		for _, key := range keys {
-			list = append(list, forms.Form{In: []place{at}, Key: key})
+			list = append(list, forms.Form{In: []place{at}, Key: key, Other: true})
 		}
 	}
 	t := forms.NewTable(list)
@@ -161,7 +161,7 @@ func apart(a, b *Line) bool {
 
 // family returns the first words that lines printed together have in common.
 func family(text string) string {
-	rest := strings.TrimPrefix(strings.TrimPrefix(text, "no "), "default ")
+	rest, _ := forms.CutNegation(text)
 	first, rest, _ := strings.Cut(rest, " ")
 	if second, _, _ := strings.Cut(rest, " "); first == "qos" && second == "random-detect" {
 		return "qos random-detect"

@@ -17,7 +17,7 @@ func (a *accountant) claimFallback() {
 	members := map[string][]*section{}
 	for _, s := range a.r.order {
 		if isEthernet(s.port()) {
-			if lag, ok := strings.CutPrefix(s.value("", "channel-group"), "channel-group "); ok {
+			if lag, ok := strings.CutPrefix(s.value("", keyChannel), keyChannel+" "); ok {
 				id, _, _ := strings.Cut(lag, " ")
 				members["Port-Channel"+id] = append(members["Port-Channel"+id], s)
 			}

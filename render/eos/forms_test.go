@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/forms/formstest"
 )
 
 // Without a line, only the attributes change that its form names.
@@ -119,4 +122,47 @@ func draw(r *rand.Rand, pattern string) (values []string) {
 		optional = optional && !ends
 	}
 	return values
+}
+
+// reader says how this package reads.
+func reader(t *testing.T) formstest.Reader {
+	return formstest.Reader{Table: grammar(), Opens: blockOf, Read: func(text string) (*Config, *qos.Device, []render.Line) {
+		c := mustParse(t, text)
+		return c, deviceOf(c), Account(c)
+	}}
+}
+
+// A line that the switch refuses changes neither what is in force nor the account of the accepted
+// line of its key.
+func TestRefusedLinesHideNothing(t *testing.T) {
+	if tried := reader(t).RefusedLinesHideNothing(t, published(t), sharedtest.Sized(8, 1)); tried < 250 {
+		t.Errorf("only %d lines were tried", tried)
+	}
+}
+
+// A line that the switch takes as the negation of an earlier one undoes it.
+func TestNegationsUndoTheirLine(t *testing.T) {
+	if tried := reader(t).NegationsUndoTheirLine(t, published(t), sharedtest.Sized(8, 1)); tried < 100 {
+		t.Errorf("only %d lines were tried", tried)
+	}
+}
+
+// A line that removes a block which the text opens before it is not understood: the block is read as
+// if it were there.
+func TestRemovalOfABlock(t *testing.T) {
+	const text = "qos profile P\n   qos trust dscp\n!\ninterface Ethernet1\n   mtu 9214\n   service-profile P\n!\n"
+	for line, want := range map[string]render.Fate{
+		"no qos profile P": render.Unknown, "default interface Ethernet1": render.Unknown, "default interface Ethernet2": "",
+	} {
+		_, _, account := reader(t).Read(text + line + "\n")
+		var got render.Fate
+		for _, l := range account {
+			if l.Text == line {
+				got = l.Fate
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
 }

@@ -57,6 +57,7 @@ const (
 	keyMTU        = "mtu"
 	keyL2MTU      = "l2 mtu"
 	keyShutdown   = "shutdown"
+	keyChannel    = "channel-group"
 	keySwitchport = "switchport"
 	keyPortMode   = "switchport default mode"
 	keyPriority   = "priority"
@@ -233,7 +234,7 @@ var portRows = slices.Concat(
 		other("switchport|vrf"),
 		other("ip address"),
 		other("ipv6"),
-		row{form{Key: "channel-group", Args: "<1-999999> mode active|passive|on", Kinds: changesAny}, func(s *state, a args) { s.port.lag = "Port-Channel" + a.word(1) }},
+		row{form{Key: keyChannel, Args: "<1-999999> mode active|passive|on", Kinds: changesAny}, func(s *state, a args) { s.port.lag = "Port-Channel" + a.word(1) }},
 		other("lldp|ptp"),
 		row{Form: form{Key: "random-detect ecn delay threshold", Args: rate + "<word>", Why: whyDelay}},
 	),

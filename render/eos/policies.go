@@ -9,7 +9,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/forms"
-	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // policyClaim returns the claim of a class map or a policy, by header.
@@ -97,27 +96,4 @@ func (a *accountant) byDSCP(ports []string) bool {
 		p := a.whole.Ports[name]
 		return p == nil || p.Trust.V != qos.TrustDSCP
 	})
-}
-
-// dscpOf parses a code point by number or name: "26", "af31", "cs3", "ef".
-func dscpOf(s string) (int, bool) {
-	if n, ok := lines.Number(s, qos.NumDSCP-1); ok {
-		return n, true
-	}
-	digit := func(i int) int {
-		if i >= len(s) || s[i] < '0' || s[i] > '7' {
-			return -1 << 10
-		}
-		return int(s[i] - '0')
-	}
-	n := -1
-	switch {
-	case s == "ef":
-		n = 46
-	case strings.HasPrefix(s, "cs") && len(s) == 3:
-		n = 8 * digit(2)
-	case strings.HasPrefix(s, "af") && len(s) == 4:
-		n = 8*digit(2) + 2*digit(3)
-	}
-	return n, n >= 0 && n < qos.NumDSCP
 }

@@ -181,6 +181,11 @@ func (w *walk) block(b, section *lines.Line, at Mode, where string, inherited *C
 		return
 	}
 	w.seen[b.Sub[0]] = true
+	header := ""
+	if section != nil {
+		header = b.Text
+	}
+	var opened map[string]bool
 	for _, line := range b.Sub {
 		if line.Text == "" || w.Comment(line.Text) {
 			continue
@@ -189,33 +194,31 @@ func (w *walk) block(b, section *lines.Line, at Mode, where string, inherited *C
 		if c, ok := w.whole[line]; ok {
 			own = &c
 		}
-		c, claimed := w.claims[line]
-		switch {
-		case claimed:
-		case own != nil:
-			c, claimed = *own, true
-		case w.Listed(section, line):
+		derived := func() Claim {
 			if last == nil {
 				last = w.Table.Last(at, b)
 			}
-			c, claimed = w.derived(at, line, last), true
+			return w.derived(at, line, last)
 		}
-		if why := w.doubts[line]; why != "" && (!claimed || c.Fate != render.Inert) {
-			c, claimed = Claim{Fate: render.Unknown, Why: why, Check: c.Check}, true
-		}
-		if claimed {
+		if w.removes(header, line.Text, opened) {
+			w.add(line, where, Unknown("it removes a block of this text, which is read as if it were there"))
+		} else if c, ok := w.claim(line, section, own, derived); ok {
 			w.add(line, where, c)
 		}
 		if len(line.Sub) == 0 {
 			continue
 		}
-		header, below := "", line.Text
-		if section != nil {
-			header, below = b.Text, where+w.Join+line.Text
-		}
-		_, inner, ok := w.Opens(header, line.Text)
+		id, inner, ok := w.Opens(header, line.Text)
 		if !ok {
 			inner = none
+		} else if opened == nil {
+			opened = map[string]bool{id: true}
+		} else {
+			opened[id] = true
+		}
+		below := line.Text
+		if section != nil {
+			below = where + w.Join + line.Text
 		}
 		under := section
 		if under == nil {
@@ -223,6 +226,32 @@ func (w *walk) block(b, section *lines.Line, at Mode, where string, inherited *C
 		}
 		w.block(line, under, inner, below, own)
 	}
+}
+
+// claim returns the claim of a line: its own, that of its block, or what derived derives.
+func (w *walk) claim(line, section *lines.Line, own *Claim, derived func() Claim) (c Claim, claimed bool) {
+	c, claimed = w.claims[line]
+	switch {
+	case claimed:
+	case own != nil:
+		c, claimed = *own, true
+	case w.Listed(section, line):
+		c, claimed = derived(), true
+	}
+	if why := w.doubts[line]; why != "" && (!claimed || c.Fate != render.Inert) {
+		return Claim{Fate: render.Unknown, Why: why, Check: c.Check}, true
+	}
+	return c, claimed
+}
+
+// removes reports whether a line below a header removes a block that the text has opened before.
+func (w *walk) removes(header, text string, opened map[string]bool) bool {
+	text, negated := CutNegation(text)
+	if !negated {
+		return false
+	}
+	id, _, ok := w.Opens(header, text)
+	return ok && opened[id]
 }
 
 // add adds a line to the account, and again for each line that opens the same block.

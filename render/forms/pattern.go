@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
@@ -16,7 +17,9 @@ import (
 //	<68-65535>    a number in a range
 //	<decimal>     a number that may have a decimal point
 //	<word>        any word
-//	<list:63>     a list of numbers of at most 63, with ranges and commas; a word follows it
+//	<list:63>     a list of numbers of at most 63, with ranges and commas, up to the next word of the
+//	              pattern
+//	<dscps>       such a list of DSCPs, by number or name
 //	[weight <0-15>]   words that may be missing
 //	*             any text or none, at the end
 //
@@ -26,6 +29,7 @@ type token struct {
 	words         []string // the word, or the alternatives
 	low, high     int      // range of a number, or of the entries of a list; high is 0 without one
 	decimal, word bool     // takes a number with a decimal point, or any word
+	names         bool     // entries of a list may be names of DSCPs
 	group         []token  // for an optional group, which begins with a literal
 }
 
@@ -83,6 +87,8 @@ func compileWord(w string) token {
 			t.kind, t.word = tokValue, true
 		case name == "decimal":
 			t.kind, t.decimal = tokValue, true
+		case name == "dscps":
+			t.kind, t.high, t.names = tokList, qos.NumDSCP-1, true
 		case isList:
 			t.kind, t.high = tokList, number(list)
 		case isRange:
@@ -111,7 +117,12 @@ func (t *token) fits(word string) bool {
 
 // list parses the entries of a list.
 func (t *token) list(s string) ([]int, bool) {
-	return lines.Numbers(s, func(n string) (int, bool) { return lines.Number(n, t.high) })
+	return lines.Numbers(s, func(n string) (int, bool) {
+		if t.names {
+			return lines.CodePoint(n)
+		}
+		return lines.Number(n, t.high)
+	})
 }
 
 // consume matches the beginning of a text against tokens. It appends the values to values.
@@ -131,14 +142,11 @@ func consume(ts []token, text string, values []string) (rest string, read []stri
 			}
 			continue
 		case tokList:
-			n := strings.Index(text, " "+ts[i+1].words[0]+" ")
-			if n < 1 {
+			list, after := cutList(text, ts[i+1:])
+			if _, ok := t.list(list); !ok {
 				return "", nil, false
 			}
-			if _, ok := t.list(text[:n]); !ok {
-				return "", nil, false
-			}
-			text, values = text[n+1:], append(values, text[:n])
+			text, values = after, append(values, list)
 			continue
 		}
 		word, after, _ := strings.Cut(text, " ")
@@ -151,6 +159,18 @@ func consume(ts []token, text string, values []string) (rest string, read []stri
 		text = after
 	}
 	return text, values, true
+}
+
+// cutList cuts a text after a list: at the next word of the pattern, or at its end.
+func cutList(text string, next []token) (list, after string) {
+	if len(next) == 0 {
+		return text, ""
+	}
+	n := strings.Index(text, " "+next[0].words[0]+" ")
+	if n < 1 {
+		return "", ""
+	}
+	return text[:n], text[n+1:]
 }
 
 // count returns the number of values of tokens.

@@ -28,7 +28,9 @@ type Form struct {
 	// pattern with placeholders, such as "priority <0-7>", each of their values is a key of its own.
 	Key string
 	// Args is the pattern of the text after the key: [Nothing] for no text, "" for any. A line whose
-	// key matches and whose arguments do not is not understood.
+	// key matches and whose arguments do not is not understood. A line that begins with "no" states
+	// the key alone, or with arguments that a pattern describes: what the switch takes as any text is
+	// not known.
 	Args string
 	// No is set if the line begins with "no" and still sets something.
 	No bool
@@ -139,17 +141,21 @@ type Found struct {
 
 // Rest returns the text after a key of plain words; "" if the key has placeholders.
 func (f Found) Rest() string {
-	text, _ := strings.CutPrefix(f.Text, "no ")
+	text, _ := CutNegation(f.Text)
 	rest, _ := CutWords(text, f.Key)
 	return rest
 }
 
 // Fits reports whether the arguments of the line are understood.
-func (f Found) Fits() bool { return f.Negated || f.fits }
+func (f Found) Fits() bool { return f.fits }
 
-// Sets returns what the line sets: its key, or the whole line if several may stand in a block.
+// Sets returns what the line sets or removes: its key, or the whole line if several may stand in a
+// block.
 func (f Found) Sets() string {
 	switch {
+	case f.Many && f.Negated:
+		text, _ := CutNegation(f.Text)
+		return text
 	case f.Many:
 		return f.Text
 	case f.key == nil:
@@ -332,7 +338,7 @@ func (t *Table) keep(at Mode, l *lines.Line) {
 }
 
 func (t *Table) find(at Mode, line string) (found Found, ok bool) {
-	text, negated := strings.CutPrefix(line, "no ")
+	text, negated := CutNegation(line)
 	word, _, _ := strings.Cut(text, " ")
 	for _, f := range t.forms(at, word) {
 		if ok && f.Key != found.Key {
@@ -343,6 +349,9 @@ func (t *Table) find(at Mode, line string) (found Found, ok bool) {
 			continue
 		}
 		g.Text, g.Negated = line, negated
+		if negated {
+			g.fits = g.negates()
+		}
 		if !ok || g.Fits() {
 			found, ok = g, true
 		}
@@ -351,6 +360,18 @@ func (t *Table) find(at Mode, line string) (found Found, ok bool) {
 		}
 	}
 	return found, ok
+}
+
+// negated matches a line with "no" or "default", of which text is the rest.
+func (f *Form) negated(line, text string) (g Found, ok bool) {
+	g, ok = f.read(text)
+	g.Text, g.Negated = line, true
+	return g, ok && g.fits && g.negates()
+}
+
+// negates reports whether the switch takes the line after "no", as far as the form tells.
+func (f Found) negates() bool {
+	return f.Other || f.fits && f.Args != "" || f.key == nil && f.Rest() == ""
 }
 
 func (t *Table) findStrict(at Mode, line string) (Found, bool) {
@@ -377,18 +398,17 @@ func (t *Table) findStrict(at Mode, line string) (Found, bool) {
 			continue
 		}
 		if f.key == nil && text == f.unset {
-			return Found{Form: f, Text: line, Negated: true}, true
+			return Found{Form: f, Text: line, Negated: true, fits: true}, true
 		}
 		if f.key == nil || f.unset != f.Key {
 			continue
 		}
 		if rest, values, ok := consume(f.one, text, nil); ok && rest == "" {
-			return Found{Form: f, Text: line, Negated: true, Values: values}, true
+			return Found{Form: f, Text: line, Negated: true, Values: values, fits: true}, true
 		}
 	}
 	for _, f := range candidates {
-		if g, ok := f.read(text); ok && g.fits && !f.No {
-			g.Text, g.Negated = line, true
+		if g, ok := f.negated(line, text); ok && !f.No {
 			return g, true
 		}
 	}
@@ -439,46 +459,4 @@ func (t *Table) InForce(at Mode, block *lines.Line, do func(*lines.Line, Found))
 			do(l, f)
 		}
 	}
-}
-
-// qosWords lists the words that only lines about QoS have. A word may be part of a compound:
-// "pfc-mode".
-var qosWords = map[string]bool{
-	"qos": true, "pfc": true, "ecn": true, "wred": true, "dcb": true, "dcbx": true, "dscp": true, "roce": true, "rocev2": true, "rdma": true, "lossless": true, "lossy": true,
-	"headroom": true, "xoff": true, "xon": true, "pause": true, "buffer": true, "buffers": true, "queue": true, "queuing": true, "queueing": true, "scheduler": true, "shaper": true,
-	"flowcontrol": true, "mtu": true, "no-drop": true, "cos": true, "ets": true, "pcp": true,
-}
-
-// AboutQoS reports whether a line contains a word about QoS. It is for lines that no form
-// describes, in blocks that also have other lines.
-func AboutQoS(line string) bool {
-	switch first, rest, _ := strings.Cut(strings.TrimLeft(line, "0123456789 "), " "); {
-	case first == "trust":
-		return rest != "" // elsewhere the word is about ARP or DHCP
-	case first == "permit", first == "deny", first == "remark":
-		return false // an entry of an access list
-	}
-	for word := range strings.FieldsSeq(line) {
-		if qosWords[word] {
-			return true
-		}
-		if strings.IndexByte(word, '-') < 0 && strings.IndexByte(word, '_') < 0 {
-			continue
-		}
-		for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return r == '-' || r == '_' }) {
-			if qosWords[part] && part != "queue" && part != "buffer" {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// CutWords removes leading words from a line.
-func CutWords(text, words string) (rest string, ok bool) {
-	rest, ok = strings.CutPrefix(text, words)
-	if !ok || rest != "" && rest[0] != ' ' {
-		return "", false
-	}
-	return strings.TrimLeft(rest, " "), true
 }

@@ -45,6 +45,25 @@ func Numbers(s string, one func(string) (int, bool)) ([]int, bool) {
 	return slices.Compact(out), len(out) > 0
 }
 
+// CodePoint reads a DSCP by number or name (RFC 2474, 2597, 3246, 5865).
+func CodePoint(s string) (int, bool) {
+	if n, ok := Number(s, qos.NumDSCP-1); ok {
+		return n, true
+	}
+	s = strings.ToLower(s)
+	if n, ok := map[string]int{"default": 0, "ef": 46, "va": 44, "voice-admit": 44}[s]; ok {
+		return n, true
+	}
+	if n, ok := strings.CutPrefix(s, "cs"); ok {
+		c, ok := Number(n, 7)
+		return c * 8, ok && len(n) == 1
+	}
+	if n, ok := strings.CutPrefix(s, "af"); ok && len(n) == 2 && n[0] >= '1' && n[0] <= '4' && n[1] >= '1' && n[1] <= '3' {
+		return int(n[0]-'0')*8 + int(n[1]-'0')*2, true
+	}
+	return 0, false
+}
+
 // FreeName returns the first of base, base-2, base-3 ... that is not taken; base is shortened so
 // that the name has at most most bytes.
 func FreeName(base string, most int, taken func(string) bool) string {

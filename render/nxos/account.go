@@ -260,7 +260,7 @@ var concerns = []string{"qos", "priority-flow-control", "random-detect", "servic
 	"mtu", "dcbx", "congestion-control", "traffic-policy"}
 
 func concerned(text string) bool {
-	text = strings.TrimPrefix(strings.TrimPrefix(text, "no "), "default ")
+	text, _ = forms.CutNegation(text)
 	word, rest, _ := strings.Cut(text, " ")
 	return slices.Contains(concerns, word) ||
 		(word == "hardware" || word == "platform") && (strings.HasPrefix(rest, "qos") || strings.HasPrefix(rest, "buffer") || strings.Contains(rest, " pfc") || strings.Contains(rest, " qos") || strings.Contains(rest, " buffer")) ||

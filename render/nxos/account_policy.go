@@ -273,10 +273,13 @@ func (a *accountant) claimClassQueuing(c *Line, name string, ports []string) {
 	}
 	k := queueClass{a: a, line: c, queue: q, sched: forms.Sets(ports, qos.KindScheduler.At(q)), ecn: forms.Sets(ports, qos.KindECN.At(q))}
 	k.inner = q > 0 && q < a.v.m.top()
-	if k.inner && !slices.ContainsFunc(c.Sub, func(l *Line) bool {
+	taken := slices.DeleteFunc(slices.Clone(c.Sub), forms.Misfits)
+	if k.inner && !slices.ContainsFunc(taken, func(l *Line) bool {
 		return keyOf(inClassQueuing, l.Text) != keyBandwidth || !strings.HasSuffix(l.Text, " percent 0")
 	}) {
-		a.Whole(c, unshared)
+		for _, l := range append(taken, c) {
+			a.Say(l, unshared)
+		}
 		return
 	}
 	_, _, k.strict = last(c, keyPriority)

@@ -225,7 +225,7 @@ func (a *accountant) claimProfile(l *Line, h head) {
 	for _, s := range l.Sub {
 		if s.Text == keyState {
 			a.Say(s, all)
-		} else if !concerned(s.Text) {
+		} else if !concerned(s.Text) && !strange(s) && !forms.Misfits(s) {
 			a.Say(s, forms.Left("it is not about QoS"))
 		}
 	}

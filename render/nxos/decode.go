@@ -377,9 +377,11 @@ func (v *view) blockOf(port string, at *Line) string {
 // listedOnPort reports whether an account must list a line of a port.
 func listedOnPort(l *Line) bool { return concerned(l.Text) || strange(l) }
 
-// strange reports whether a line of an interface is about QoS and not known.
+// strange reports whether a line of an interface is about QoS and not known: by its words, or by the
+// key of a form that changes attributes.
 func strange(l *Line) bool {
-	return !isComment(l.Text) && !knows(inInterface, l) && forms.AboutQoS(l.Text)
+	f, ok := grammar.Lookup(inInterface, l)
+	return ok && !f.Fits() && len(f.Kinds) > 0 || !ok && !isComment(l.Text) && forms.AboutQoS(l.Text)
 }
 
 // strangeAtTop reports whether a line outside blocks is about QoS and not known there: by its
@@ -397,10 +399,10 @@ func strangeAtTop(l *Line) bool {
 // oddity returns why the model cannot represent an interface line; "" if it can.
 func oddity(l *Line) string {
 	switch f, ok := grammar.Lookup(inInterface, l); {
-	case strings.HasPrefix(l.Text, "no "):
-		return ""
 	case !ok || !f.Fits():
 		return forms.NotKnown
+	case f.Negated:
+		return ""
 	default:
 		return f.Why
 	}

@@ -6,8 +6,10 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/forms"
+	"github.com/roce-fabric/roce-fabric/render/forms/formstest"
 )
 
 // Without a line, only the attributes change that its form names.
@@ -65,7 +67,7 @@ func TestFormsTakeTheirArguments(t *testing.T) {
 			t.Errorf("%s: found %v, arguments understood: %v", text, ok, f.Fits())
 		}
 	}
-	if f, ok := grammar.Find(inGlobal, keyFixed+" 3"); !ok || f.Why == "" || f.Args != "" {
+	if f, ok := grammar.Find(inGlobal, keyFixed+" 3"); !ok || f.Why == "" || !f.Fits() {
 		t.Errorf("the second form of a key is not found: %+v", f)
 	}
 	if _, ok := grammar.Find(inGlobal, "mtu 9216"); ok {
@@ -95,88 +97,48 @@ func TestRefusedArgumentsLeaveTheLineBefore(t *testing.T) {
 	}
 }
 
-// A line that the switch refuses changes neither what is in force nor the account of the accepted
-// line of its key, whether it stands before or after that line.
-func TestRefusedLinesHideNothing(t *testing.T) {
-	tried := 0
-	for file, text := range published(t) {
-		rows := strings.Split(text, "\n")
+// reader says how this package reads.
+func reader(t *testing.T) formstest.Reader {
+	return formstest.Reader{Table: grammar, Opens: opens, Read: func(text string) (*Config, *qos.Device, []render.Line) {
 		m, _ := ModelOf(text)
-		whole := parse(t, text)
-		want, accounted := deviceOf(whole, m), fates(whole, m, "")
-		try := func(at place, block *Line) {
-			for _, l := range block.Sub {
-				f, ok := grammar.Find(at, l.Text)
-				if !ok || f.Args == "" || f.Many || f.Negated || !f.Fits() || l.No == 0 {
-					continue
-				}
-				row := rows[l.No-1]
-				if strings.TrimSpace(strings.TrimRight(row, "\r")) != l.Text {
-					continue // abbreviated, or one of several interfaces
-				}
-				refused := f.Key + " refused-here"
-				if g, ok := grammar.Find(at, refused); !ok || g.Fits() {
-					continue
-				}
-				tried++
-				added := row[:strings.Index(row, l.Text)] + refused
-				for _, i := range []int{l.No - 1, l.No} {
-					c := parse(t, strings.Join(slices.Insert(slices.Clone(rows), i, added), "\n"))
-					for _, change := range qos.Diff(deviceOf(c, m), want) {
-						t.Errorf("%s, line %d (%s): %s is %s, was %s", file, i+1, added, change.Path(), change.Old, change.New)
-					}
-					got := fates(c, m, refused)
-					// In a block without effect, every line is without effect.
-					if got[refused] != render.Unknown && (got[refused] != render.Inert || !withoutEffect(accounted, l.Text)) {
-						t.Errorf("%s, line %d (%s): the account has it as %q", file, i+1, added, got[refused])
-					}
-					for at, fate := range accounted {
-						// What is concluded from a missing line is not, beside one that is not understood.
-						if got[at] != fate && fate != render.Inert {
-							t.Errorf("%s, line %d (%s): %s is %q in the account, was %q", file, i+1, added, at, got[at], fate)
-						}
-					}
-				}
-			}
-		}
-		for _, l := range whole.Lines {
-			h, ok := headOf(l.Text)
-			if !ok {
-				continue
-			}
-			try(h.at, l)
-			if h.at == inPolicy {
-				for _, class := range classes(l) {
-					try(classPlace(h.typ), class)
-				}
-			}
-		}
-	}
-	if tried < 500 {
+		c := parse(t, text)
+		return c, deviceOf(c, m), Account(c, m)
+	}}
+}
+
+// A line that the switch refuses changes neither what is in force nor the account of the accepted
+// line of its key.
+func TestRefusedLinesHideNothing(t *testing.T) {
+	if tried := reader(t).RefusedLinesHideNothing(t, published(t), sharedtest.Sized(8, 1)); tried < 250 {
 		t.Errorf("only %d lines were tried", tried)
 	}
 }
 
-// withoutEffect reports whether a line is without effect at some place.
-func withoutEffect(fates map[string]render.Fate, text string) bool {
-	for at, fate := range fates {
-		if fate == render.Inert && strings.HasSuffix(at, ": "+text) {
-			return true
-		}
+// A line that the switch takes as the negation of an earlier one undoes it.
+func TestNegationsUndoTheirLine(t *testing.T) {
+	if tried := reader(t).NegationsUndoTheirLine(t, published(t), sharedtest.Sized(8, 1)); tried < 250 {
+		t.Errorf("only %d lines were tried", tried)
 	}
-	return false
 }
 
-// fates returns the fate of each line of an account, by place and text; that of refused by its text
-// alone.
-func fates(c *Config, m ClassModel, refused string) map[string]render.Fate {
-	out := map[string]render.Fate{}
-	for _, l := range Account(c, m) {
-		if l.Text == refused {
-			out[refused] = l.Fate
-		} else {
-			out[l.Where+": "+l.Text] = l.Fate
+// A line that removes a block which the text opens before it is not understood: the block is read as
+// if it were there.
+func TestRemovalOfABlock(t *testing.T) {
+	const text = "class-map type qos match-any R\n  match dscp 26\npolicy-map type qos P\n  class R\n    set qos-group 3\ninterface Ethernet1/1\n  mtu 9216\n  service-policy type qos input P\n"
+	for line, want := range map[string]render.Fate{
+		"no policy-map type qos P": render.Unknown, "default interface Ethernet1/1": render.Unknown, "policy-map type qos P\n  no class R": render.Unknown,
+		"no policy-map type qos Q": "", "default interface Ethernet1/2": "", "no class-map type qos match-any S": "",
+	} {
+		_, _, account := reader(t).Read(text + line + "\n")
+		last := strings.TrimSpace(line[strings.LastIndex(line, "\n")+1:])
+		var got render.Fate
+		for _, l := range account {
+			if l.Text == last {
+				got = l.Fate
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", last, got, want)
 		}
 	}
-	return out
 }

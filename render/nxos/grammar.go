@@ -178,6 +178,7 @@ const (
 	keyShape        = "shape"
 	keyAFD          = "afd"
 	keyNonECN       = "random-detect non-ecn"
+	keyLimit        = "queue-limit"
 	keyWRED         = "random-detect"
 	keyDescription  = "description"
 	keyPrecedence   = "match precedence"
@@ -207,6 +208,8 @@ const (
 	noActionPlace = "this tool cannot represent this action and leaves it"
 	noMatchPlace  = "this tool cannot represent this match, so its packets are not known"
 	noLinePlace   = "this tool cannot represent this line"
+	whyNonECN     = "this tool cannot represent drops of traffic without ECN"
+	whyLimit      = "whether a queue that drops nothing obeys the limit is not documented"
 )
 
 // grammar lists the forms of each place. Of two keys that begin alike, the longer comes first.
@@ -220,61 +223,72 @@ var grammar = forms.NewTable(slices.Concat(
 		forms.Form{Key: keyMultiplier, Args: "<0-1000000>", Kinds: changesWatchdog},
 		forms.Form{Key: keyRestore, Args: "<0-1000000>", Kinds: changesWatchdog},
 		forms.Form{Key: keyFixed, Args: "0"},
-		forms.Form{Key: keyFixed, Why: "this tool cannot represent a fixed time after which a queue is restored"},
+		forms.Form{Key: keyFixed, Args: "<0-1000000>", Why: "this tool cannot represent a fixed time after which a queue is restored"},
 		forms.Form{Key: keyOverride, Args: "off", Kinds: changesPause},
 		forms.Form{Key: "hardware access-list tcam region", Many: true, Other: true},
 	),
 	standing([]place{inClassMap},
-		forms.Form{Key: keyDSCP, Many: true, Kinds: changesInput, Written: true},
-		forms.Form{Key: keyCoS, Many: true, Kinds: changesInput, Written: true},
-		forms.Form{Key: keyPrecedence, Many: true, Kinds: changesInput},
-		forms.Form{Key: keyDescription},
-		forms.Form{Key: keyMatchGroup, Many: true, Why: noMatchPlace, Kinds: changesAny},
+		forms.Form{Key: keyDSCP, Args: "<dscps>", Many: true, Kinds: changesInput, Written: true},
+		forms.Form{Key: keyCoS, Args: "<list:7>", Many: true, Kinds: changesInput, Written: true},
+		forms.Form{Key: keyPrecedence, Args: "<list:7>", Many: true, Kinds: changesInput},
+		forms.Form{Key: keyPrecedence, Args: precedences, Many: true, Why: noMatchPlace, Kinds: changesInput},
+		forms.Form{Key: keyDescription, Args: "*"},
+		forms.Form{Key: keyMatchGroup, Args: "<0-511>", Many: true, Why: noMatchPlace, Kinds: changesAny},
+		forms.Form{Key: "match", Args: "access-group name <word>", Many: true, Why: noMatchPlace, Kinds: changesInput},
+		forms.Form{Key: "match", Args: "protocol <word>", Many: true, Why: noMatchPlace, Kinds: changesInput},
 		forms.Form{Key: "match", Many: true, Why: noMatchPlace, Kinds: changesInput},
 	),
 	standing([]place{inPolicy},
-		forms.Form{Key: keyDescription},
-		forms.Form{Key: "class", Many: true, Kinds: changesAny},
+		forms.Form{Key: keyDescription, Args: "*"},
+		forms.Form{Key: "class", Args: "[type queuing|network-qos] <word>", Many: true, Kinds: changesAny},
 	),
 	standing([]place{inClassQoS},
-		forms.Form{Key: keyGroup, Kinds: changesInput, Written: true},
-		forms.Form{Key: keySetDSCP, Many: true, Kinds: changesMap},
+		forms.Form{Key: keyGroup, Args: "<0-511>", Kinds: changesInput, Written: true},
+		forms.Form{Key: keySetDSCP, Args: "<dscps>", Many: true, Kinds: changesMap},
+		forms.Form{Key: "set", Args: "cos|precedence <0-7>", Many: true, Why: noActionPlace, Kinds: changesMap},
 		forms.Form{Key: "set", Many: true, Why: noActionPlace, Kinds: changesMap},
 		forms.Form{Key: "police", Many: true, Why: noActionPlace},
 		forms.Form{Key: "service-policy", Why: noActionPlace},
 	),
 	standing([]place{inClassNetwork},
 		forms.Form{Key: keyMTU, Args: "<0-" + strconv.Itoa(maxMTU) + ">", Unset: "no mtu", Absent: "mtu 1500", Kinds: changesMTU, Written: true},
-		forms.Form{Key: keyPause, Many: true, Kinds: changesPause, Written: true},
-		forms.Form{Key: keyNoDrop, Kinds: changesPause},
+		forms.Form{Key: keyPause, Args: "<list:7>", Many: true, Kinds: changesPause, Written: true},
+		forms.Form{Key: keyNoDrop, Args: "[pfc-cos <list:7>]", Kinds: changesPause},
 		forms.Form{Key: "pause", Many: true, Why: noLinePlace},
 		forms.Form{Key: "congestion-control", Why: noLinePlace},
 		forms.Form{Key: "queue-limit", Why: noLinePlace},
 		forms.Form{Key: "set", Many: true, Why: noLinePlace},
 	),
 	standing([]place{inClassQueuing},
-		forms.Form{Key: keyBandwidth, Kinds: changesQueue, Written: true},
-		forms.Form{Key: keyPriority, Kinds: changesQueue, Written: true},
-		forms.Form{Key: keyShape, Kinds: changesQueue, Written: true},
-		forms.Form{Key: keyNonECN, Why: "this tool cannot represent drops of traffic without ECN"},
-		forms.Form{Key: keyWRED, Kinds: changesQueue, Written: true},
-		forms.Form{Key: "queue-limit", Why: "whether a queue that drops nothing obeys the limit is not documented", Open: true},
-		forms.Form{Key: keyAFD, Kinds: changesQueue, Written: true},
+		forms.Form{Key: keyBandwidth, Args: "[remaining] percent <0-100>", Kinds: changesQueue, Written: true},
+		forms.Form{Key: keyPriority, Args: "[level <1-8>]", Kinds: changesQueue, Written: true},
+		forms.Form{Key: keyShape, Args: shapes, Kinds: changesQueue, Written: true},
+		forms.Form{Key: keyShape, Kinds: changesQueue},
+		forms.Form{Key: keyNonECN, Args: thresholds + " [drop-probability <0-100>]", Why: whyNonECN},
+		forms.Form{Key: keyNonECN, Why: whyNonECN},
+		forms.Form{Key: keyWRED, Args: "[" + thresholds + "] [drop-probability <0-100>] [weight <0-15>] [cap-average] [ecn]", Kinds: changesQueue, Written: true},
+		forms.Form{Key: keyWRED, Args: "threshold burst-optimized|mesh-optimized [ecn]", Kinds: changesQueue},
+		forms.Form{Key: keyWRED, Kinds: changesQueue},
+		forms.Form{Key: keyLimit, Args: "[dynamic] <0-12582912> [packets|bytes|kbytes|mbytes|gbytes|ms|us|percent]", Why: whyLimit, Open: true},
+		forms.Form{Key: keyLimit, Why: whyLimit, Open: true},
+		forms.Form{Key: keyAFD, Args: "[queue-desired <0-52428800> bytes|kbytes|mbytes] [ecn]", Kinds: changesQueue, Written: true},
+		forms.Form{Key: keyAFD, Kinds: changesQueue},
+		forms.Form{Key: "pause", Args: "buffer-size <0-268435456> pause-threshold <0-268435456> resume-threshold <0-268435456>", Many: true, Why: noLinePlace, Kinds: changesGroup},
 		forms.Form{Key: "pause", Many: true, Why: noLinePlace, Kinds: changesGroup},
 	),
 	standing([]place{inSystem},
-		forms.Form{Key: keyNetwork, Kinds: changesPause},
-		forms.Form{Key: keyInput, Kinds: changesInput},
-		forms.Form{Key: keyOutput, Kinds: changesQueue},
-		forms.Form{Key: keyQueuingInput, Kinds: changesGroup},
+		forms.Form{Key: keyNetwork, Args: policyName, Kinds: changesPause},
+		forms.Form{Key: keyInput, Args: policyName, Kinds: changesInput},
+		forms.Form{Key: keyOutput, Args: policyName, Kinds: changesQueue},
+		forms.Form{Key: keyQueuingInput, Args: policyName, Kinds: changesGroup},
 		forms.Form{Key: "service-policy", Many: true},
 	),
 	standing([]place{inProfile},
-		forms.Form{Key: "state", Kinds: changesAny},
-		forms.Form{Key: "max-ports"},
+		forms.Form{Key: "state", Args: "enabled", Kinds: changesAny},
+		forms.Form{Key: "max-ports", Args: "*"},
 	),
 	standing([]place{inInterface, inProfile},
-		forms.Form{Key: keyDescription},
+		forms.Form{Key: keyDescription, Args: "*"},
 		forms.Form{Key: keyMTU, Args: "<0-65536>", Unset: "no mtu", Absent: "mtu 1500", Kinds: changesMTU, Attrs: []qos.Attr{qos.KindMTU.Attr()}, Written: true},
 		forms.Form{Key: keyPFC, Args: pfcMode, Absent: keyPFC + " auto", Kinds: changesPause, Attrs: []qos.Attr{qos.KindPFC.Attr()}, Written: true},
 		forms.Form{Key: keyWatchdog, Args: "on|off *", Absent: keyWatchdog + " off", Kinds: changesWatchdog, Attrs: []qos.Attr{qos.KindWatchdog.Attr()}, Written: true},
@@ -282,18 +296,18 @@ var grammar = forms.NewTable(slices.Concat(
 		forms.Form{Key: keyOutput, Args: policyName, Kinds: changesQueue, Attrs: scheduling, Written: true},
 		forms.Form{Key: keyQueuingInput, Args: policyName, Kinds: changesGroup},
 		forms.Form{Key: "service-policy", Many: true, Why: forms.NotKnown},
-		forms.Form{Key: keyShutdown, Kinds: changesAdmin, Written: true},
+		forms.Form{Key: keyShutdown, Args: forms.Nothing, Kinds: changesAdmin, Written: true},
 		forms.Form{Key: keyReceive, Args: "on|off", Unset: keyReceive + " off", Absent: keyReceive + " off", Kinds: changesLink, Attrs: []qos.Attr{qos.KindLinkPause.Attr()}, Written: true},
 		forms.Form{Key: keySend, Args: "on|off", Unset: keySend + " off", Absent: keySend + " off", Kinds: changesLink, Attrs: []qos.Attr{qos.KindLinkPause.Attr()}, Written: true},
-		forms.Form{Key: keyChannel, Kinds: changesAny},
-		forms.Form{Key: "switchport", Many: true, Kinds: changesAdmin},
-		forms.Form{Key: "ip address", Many: true},
-		forms.Form{Key: "ipv6 address", Many: true},
-		forms.Form{Key: "speed"},
-		forms.Form{Key: keyInherit, Kinds: changesAny},
-		forms.Form{Key: "lldp", Many: true},
-		forms.Form{Key: "spanning-tree", Many: true},
-		forms.Form{Key: "vrf member"},
+		forms.Form{Key: keyChannel, Args: "<1-4096> [force] [mode active|passive|on] [force]", Kinds: changesAny},
+		forms.Form{Key: "switchport", Args: "*", Many: true, Kinds: changesAdmin},
+		forms.Form{Key: "ip address", Args: "*", Many: true},
+		forms.Form{Key: "ipv6 address", Args: "*", Many: true},
+		forms.Form{Key: "speed", Args: "*"},
+		forms.Form{Key: keyInherit, Args: "<word>", Kinds: changesAny},
+		forms.Form{Key: "lldp", Args: "*", Many: true},
+		forms.Form{Key: "spanning-tree", Args: "*", Many: true},
+		forms.Form{Key: "vrf member", Args: "*"},
 		forms.Form{Key: "priority-flow-control", Many: true, Why: forms.NotKnown},
 	),
 ))
@@ -306,10 +320,16 @@ func standing(modes []place, list ...forms.Form) []forms.Form {
 	return list
 }
 
-// Patterns of arguments: a PFC mode, and the name of a policy with the option that follows it.
+// Patterns of arguments: a PFC mode, the name of a policy with the option that follows it, the
+// thresholds of a curve, the rates of a shaper, and names of IP precedences.
 const (
 	pfcMode    = "on|off|auto [send-tlv]"
 	policyName = "<word> [no-stats]"
+	thresholds = "minimum-threshold <0-1000000000> " + sizes + " maximum-threshold <0-1000000000> " + sizes
+	sizes      = "bytes|kbytes|mbytes|packets"
+	shapes     = "[min <0-1000000000> bps|kbps|mbps|gbps] [max <0-1000000000> bps|kbps|mbps|gbps]"
+
+	precedences = "critical|flash|flash-override|immediate|internet|network|priority|routine"
 )
 
 // elsewhere holds the first words of lines that have nothing to do with QoS. One of the top level
@@ -320,7 +340,7 @@ var elsewhere = forms.NewTable(func() (out []forms.Form) {
 		"ip pim", "ip policy", "ip port", "ip proxy-arp", "ip redirects", "ip router", "ip unnumbered", "ip unreachables", "ip verify", "ipv6", "isis", "key", "lacp", "link", "load-interval", "logging event", "mac port", "mac-address",
 		"medium", "monitor", "negotiate", "ntp", "ptp", "snmp", "storm-control", "track", "udld", "vpc <1-4096>", "vpc orphan-port", "vpc peer-link", "vrrp",
 	} {
-		out = append(out, forms.Form{In: []forms.Mode{inInterface}, Key: words})
+		out = append(out, forms.Form{In: []forms.Mode{inInterface}, Key: words, Other: true})
 	}
 	for _, words := range []string{
 		keyBreakout, "aaa", "banner", "boot", "callhome", "class-map", "cli", "clock", "control-plane", "copp", "errdisable", "evpn", "fabric", "feature", "feature-set", "flow", "hardware",
@@ -328,7 +348,7 @@ var elsewhere = forms.NewTable(func() (out []forms.Form) {
 		"key", "line", "lldp", "logging", "mac", "monitor", "ntp", "nv", "nxapi", "object-group", "policy-map", "priority-flow-control", "rmon", "role", "route-map", "router",
 		"snmp-server", "spanning-tree", "ssh", "switchname", "system", "tacacs-server", "telemetry", "track", "username", "vdc", "version", "vlan", "vpc", "vrf context",
 	} {
-		out = append(out, forms.Form{In: []forms.Mode{inGlobal}, Key: words})
+		out = append(out, forms.Form{In: []forms.Mode{inGlobal}, Key: words, Other: true})
 	}
 	return out
 }())
@@ -392,7 +412,7 @@ func last(l *Line, key string) (rest string, at *Line, ok bool) {
 		if rest, ok := cutWords(s.Text, key); ok && !forms.Misfits(s) {
 			return rest, s, true
 		}
-		if t, ok := strings.CutPrefix(s.Text, "no "); ok {
+		if t, ok := forms.CutNegation(s.Text); ok && !forms.Misfits(s) {
 			if _, ok := cutWords(t, key); ok {
 				return "", s, false
 			}
@@ -403,24 +423,10 @@ func last(l *Line, key string) (rest string, at *Line, ok bool) {
 
 // numbers reads a list of numbers, at most max each, and of DSCP names.
 func numbers(s string, max int) ([]int, bool) {
-	return lines.Numbers(s, func(n string) (int, bool) { return codePoint(n, max) })
-}
-
-// codePoint reads a number or, if max is 63, the name of a DSCP (RFC 2474, 2597, 3246, 5865).
-func codePoint(s string, max int) (int, bool) {
-	if n, ok := lines.Number(s, max); ok || max != 63 {
-		return n, ok
-	}
-	s = strings.ToLower(s)
-	if n, ok := map[string]int{"default": 0, "ef": 46, "va": 44, "voice-admit": 44}[s]; ok {
-		return n, true
-	}
-	if n, ok := strings.CutPrefix(s, "cs"); ok {
-		c, ok := lines.Number(n, 7)
-		return c * 8, ok && len(n) == 1
-	}
-	if n, ok := strings.CutPrefix(s, "af"); ok && len(n) == 2 && n[0] >= '1' && n[0] <= '4' && n[1] >= '1' && n[1] <= '3' {
-		return int(n[0]-'0')*8 + int(n[1]-'0')*2, true
-	}
-	return 0, false
+	return lines.Numbers(s, func(n string) (int, bool) {
+		if max == qos.NumDSCP-1 {
+			return lines.CodePoint(n)
+		}
+		return lines.Number(n, max)
+	})
 }

@@ -59,9 +59,6 @@ func (v *view) unmodelled(header string) []string {
 
 // modelled reports whether the model represents a line at a place.
 func modelled(at place, text string) bool {
-	if strings.HasPrefix(text, "no ") || isDefault(at, text) {
-		return true
-	}
 	f, ok := formOf(at, text)
-	return ok && f.Written
+	return ok && (f.Written || f.Usual() && f.Fits())
 }

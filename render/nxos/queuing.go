@@ -78,7 +78,7 @@ func (v *view) readQueue(policy, class *Line) qos.Queue {
 			continue
 		}
 		if _, ok := cutWords(t, keyNonECN); ok {
-			v.add(policy.Text, l, "this tool cannot represent drops of traffic without ECN")
+			v.add(policy.Text, l, whyNonECN)
 			continue
 		}
 		if rest, ok := cutWords(t, keyWRED); ok {
@@ -89,8 +89,8 @@ func (v *view) readQueue(policy, class *Line) qos.Queue {
 			ecn = qos.ECN{Enabled: strings.HasSuffix(t, " ecn"), Other: t}
 			continue
 		}
-		if _, ok := cutWords(t, "queue-limit"); ok {
-			v.noteTrafficRelevant(policy.Text, l, "whether a queue that drops nothing obeys the limit is not documented")
+		if _, ok := cutWords(t, keyLimit); ok {
+			v.noteTrafficRelevant(policy.Text, l, whyLimit)
 			continue
 		}
 		if !isComment(t) {
