@@ -25,6 +25,7 @@ var classPairs = []pair{
 	{id: "CLS-04", severity: checks.Warning, old: "trust: dscp\n", new: "trust: pcp\n", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "classified by pcp", fix: "trust dscp", also: []string{"CLS-14"}},
 	{id: "CLS-05", severity: checks.Error, config: "leaf1", edit: onMaps(func(m *qos.Maps) { m.PFCToQueue[3] = 4 }), place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "traffic class 3 uses queue 3, but pause of priority 3 belongs to queue 4", fix: "apply"},
 	{id: "CLS-06", severity: checks.Error, config: "leaf1", edit: onMaps(func(m *qos.Maps) { m.TCToGroup[3], m.PFCToGroup[3] = 3, 4 }), place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "pause of priority 3 belongs to priority group 4", fix: "apply", also: []string{"PFC-03"}},
+	{id: "CLS-07", severity: checks.Warning, base: "trimmed", config: "leaf1", edit: onMaps(func(m *qos.Maps) { m.TCToDSCP[1] = 8 }), place: "leaf1 Ethernet0", says: "packets of class bulk leave with DSCP 8", fix: "unless the other end of the link wants it"},
 	{id: "CLS-07", severity: checks.Error, config: "leaf1", edit: onMaps(func(m *qos.Maps) { m.TCToDSCP[3] = 8 }), place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "packets of class rdma leave with DSCP 8", fix: "apply the intent"},
 	{id: "CLS-09", severity: checks.Warning, base: "shares 30", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class cnp of congestion notifications has 10 % of the link", fix: "strict"},
 	{id: "CLS-09", severity: checks.Error, base: "shares 35", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "has 5 % of the link", fix: "strict"},
@@ -139,7 +140,7 @@ var bufferPairs = []pair{
 }
 
 var ecnPairs = []pair{
-	{id: "ECN-01", severity: checks.Error, base: "pair", old: "ecn: {min: 150KB, max: 1500KB, probability: 10%}", new: "ecn: off", place: "leaf1 Ethernet0,Ethernet8", says: "lossless class rdma has no ECN", fix: "ecn: auto"},
+	{id: "ECN-01", severity: checks.Warning, base: "pair", old: "ecn: {min: 150KB, max: 1500KB, probability: 10%}", new: "ecn: off", place: "leaf1 Ethernet0,Ethernet8", says: "lossless class rdma has no ECN: PFC is its only congestion control", fix: "ecn: auto"},
 	{id: "ECN-01", severity: checks.Error, base: "lossy", old: "ecn: {min: 150KB, max: 1500KB, probability: 10%}, mode", new: "ecn: off, mode", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma of RDMA without PFC has no ECN", fix: "ecn: auto"},
 	{id: "ECN-02", severity: checks.Error, old: "min: 150KB", new: "min: 1500KB", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma has min = max = 1500KB with a probability of 10 %", fix: "100%"},
 	{id: "ECN-03", severity: checks.Error, base: "fan out", old: "fanOut: 2", new: "fanOut: 512", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma marks from 150KB; one port that sends into 512 queues pauses", fix: "auto"},
@@ -162,6 +163,7 @@ var schedulerPairs = []pair{
 	{id: "SCH-03", severity: checks.Warning, config: "leaf1", old: `"weight": "60"`, new: `"weight": "40"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma has 50 % of the link, the intent says 60 %", fix: "apply"},
 	{id: "SCH-05", severity: checks.Warning, old: "dscp: [48]", new: "dscp: [48-51]", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "takes 4 DSCPs and has no maxRate", fix: "maxRate"},
 	{id: "SCH-06", severity: checks.Warning, base: "traffic", old: "nvme: {dscp: [26], kind: gpu}", new: "nvme: {dscp: [26], kind: storage}", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "gpu traffic nccl and storage traffic nvme share lossless class rdma", fix: "a class"},
+	{id: "SCH-07", severity: checks.Warning, base: "kept shares", config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[0].Scheduler = qos.Of(qos.Scheduler{}) }), place: "leaf1 Ethernet0", says: "queue 0 of class default has weight 0", fix: "state the bandwidth"},
 	{id: "SCH-07", severity: checks.Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[0].Scheduler.V.Weight = 0 }), place: "leaf1 Ethernet0", says: "queue 0 of class default has weight 0", fix: "apply"},
 }
 

@@ -39,7 +39,9 @@ type pair struct {
 // bases are healthy fabrics.
 var bases = map[string]string{
 	"pair": base,
-	"clos": closBase,
+	// The switch decides how queues share a port.
+	"kept shares": strings.Replace(closBase, "trust: dscp\n", "trust: dscp\nkeep: {bandwidth: true}\n", 1),
+	"clos":        closBase,
 	"trimmed": strings.NewReplacer("trust: dscp\n", "trust: dscp\ntrimming: {classes: [bulk], size: 256B, dscp: 12}\nloadBalancing: {mode: flowlet, queuePair: true}\n",
 		"bandwidth: 40%}", "bandwidth: 20%}\n  bulk: {priority: 1, dscp: [10], bandwidth: 20%}",
 		"leaf3: {os: sonic,", "leaf3: {os: sonic, trimming: {classes: [bulk], dscp: 12, size: 256B}, loadBalancing: {mode: flowlet},").Replace(closBase),

@@ -6,18 +6,21 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
-// The lab takes each sound configuration of line-configured systems as a whole, and a plan of the
-// imported intent changes nothing there, as the import says. A line "refused: ..." in the comment of
+// The lab takes each sound configuration of systems that refuse lines as a whole, and a plan of the
+// imported intent changes nothing there, as the import says. Its checks find no errors on Cumulus
+// Linux. A line "refused: ..." in the comment of
 // a configuration says what a switch refuses in it.
 func TestLabTakesTheCorpus(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("FABRIC_USER", "admin")
 	t.Setenv("FABRIC_PASSWORD", "x")
-	for _, system := range []string{"eos", "nxos"} {
+	for system, least := range map[string]int{"cumulus": 26, "eos": 100, "nxos": 100} {
 		files, err := filepath.Glob("../../fleet/testdata/adopt/" + system + "/*.txtar")
-		if err != nil || len(files) < 100 {
+		if err != nil || len(files) < least {
 			t.Fatal("no corpus: ", err)
 		}
 		planned := 0
@@ -42,10 +45,37 @@ func TestLabTakesTheCorpus(t *testing.T) {
 				t.Errorf("%s: %s\n%s", file, got.skipped, got.detail)
 			case got.imported > 0 || got.did > 0:
 				t.Errorf("%s: the import says %d changes, the plan has %d\n%s", file, got.imported, got.did, got.detail)
+			case system == "cumulus" && len(got.errors) > 0:
+				t.Errorf("%s: errors with the intent of the import: %q", file, got.errors)
 			default:
 				planned++
 			}
 		}
 		t.Logf("%s: %d plans are empty", system, planned)
+	}
+}
+
+// Configurations of Cumulus Linux that were published have no errors with the intent of their import,
+// unless the lab refuses a line or the intent changes something.
+func TestPublishedHaveNoErrorsWithTheirIntent(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("FABRIC_USER", "admin")
+	t.Setenv("FABRIC_PASSWORD", "x")
+	a, err := txtar.ParseFile("../../render/cumulus/testdata/published.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for _, f := range sharedtest.Sample(a.Files, 20) {
+		got := tryAgreement(t, savedText{f.Name, "cumulus", f.Data})
+		if got.skipped != "" || got.imported+got.did > 0 {
+			continue
+		}
+		if tried++; len(got.errors) > 0 {
+			t.Errorf("%s: %q", f.Name, got.errors)
+		}
+	}
+	if tried < 15 {
+		t.Errorf("only %d configurations were tried", tried)
 	}
 }

@@ -83,6 +83,8 @@ type agreement struct {
 	imported, did int    // numbers of changes
 	differs       bool   // according to diff of the text
 	detail        string
+	// errors lists the errors that check and validate find with the intent of the import.
+	errors []string
 }
 
 // tryAgreement imports a configuration and plans the resulting intent on a simulated switch with
@@ -150,11 +152,30 @@ func tryAgreement(t *testing.T, x savedText) (a agreement) {
 		a.did, a.detail = -1, a.detail+fmt.Sprintf("plan: status %d\n%s%s", status, stdout, stderr)
 		return a
 	}
+	a.errors = append(errorsOf(t, "check", "-f", made), errorsOf(t, "validate", "-f", made, "--lab", l.Path())...)
 	for _, c := range plan.Devices[0].Changes {
 		a.did += max(1, len(c.Ports))
 		a.detail += fmt.Sprintf("plan: %v %s %s -> %s %s\n", c.Ports, c.Field, c.Old, c.New, c.Blocked)
 	}
 	return a
+}
+
+// errorsOf returns the findings of severity error of a command.
+func errorsOf(t *testing.T, args ...string) (out []string) {
+	t.Helper()
+	_, stdout, stderr := runHere(t, append(args, "--output", "json")...)
+	var doc struct {
+		Findings []struct{ ID, Severity, What string }
+	}
+	if err := json.Unmarshal([]byte(stdout), &doc); err != nil {
+		return []string{args[0] + ": " + stdout + stderr}
+	}
+	for _, f := range doc.Findings {
+		if f.Severity == "error" {
+			out = append(out, args[0]+": "+f.ID+" "+f.What)
+		}
+	}
+	return out
 }
 
 // mayBePart reports whether diff treats a text as a partial configuration, as written by render,

@@ -50,7 +50,7 @@ var schedulerChecks = []checks.Check{
 	},
 	{
 		ID: "SCH-07", Title: "the queue of a class has no bandwidth share",
-		Rules: []checks.Rule{{Severity: checks.Error, When: "by the intent"}, {Severity: checks.Warning, When: "where no intent says that the queue has a class"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "by the intent"}, {Severity: checks.Warning, When: "where the intent keeps the shares of the switch, or no intent says that the queue has a class"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:    "the class starves while others are busy",
 		Fix:    "give the queue a weight: apply the intent",
 		Switch: checks.OnlyObserved(checks.EachClass(starved)),
@@ -106,11 +106,19 @@ func unlimitedNotifications(r *checks.Switch, p *intent.Port, _ *qos.Port) {
 }
 
 func starved(r *checks.Switch, p *intent.Port, q *qos.Port, k *intent.Class) {
-	s := q.Queues[k.Queue.V].Scheduler
+	n, keep := k.Queue.V, p.Settings.Keep
+	if keep.Queues.V {
+		n = QueueOf(r.Config.ClassifiedBy(p.Name), k.Priority.V)
+	}
+	s := q.Queues[n].Scheduler
 	if !s.Set || s.V.Strict || s.V.Weight > 0 || s.V.Other != "" {
 		return
 	}
-	r.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("queue %d of class %s has weight 0", k.Queue.V, k.Name)}, p.Name, qos.KindScheduler.At(k.Queue.V))
+	f := checks.Finding{Severity: checks.Error, What: fmt.Sprintf("queue %d of class %s has weight 0", n, k.Name)}
+	if keep.Bandwidth.V {
+		f.Severity, f.Where, f.Fix = checks.Warning, keep.Bandwidth.From.String(), "give the queue a weight on the switch, or state the bandwidth in the intent"
+	}
+	r.Found(f, p.Name, qos.KindScheduler.At(n))
 }
 
 // sharedByKinds finds lossless classes with traffic of several kinds.
