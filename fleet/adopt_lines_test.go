@@ -174,3 +174,37 @@ func TestDefaultsThatDecideAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// A default that decides a part of a value, or what lines of a map leave out, is named for the switch
+// as a whole, unless a line states it.
+func TestSwitchWideDefaultsAreNamed(t *testing.T) {
+	const nxos = "version 10.3(2)\nclass-map type qos match-any R\n  match dscp 26\npolicy-map type qos P\n  class R\n    set qos-group 3\npolicy-map type network-qos N\n  class type network-qos c-8q-nq3\n    mtu 9216\n    pause pfc-cos 3\nsystem qos\n  service-policy type network-qos N\n" +
+		"interface Ethernet1/1\n  mtu 9216\n  priority-flow-control mode on\n  priority-flow-control watch-dog-interval on\n  service-policy type qos input P\npriority-flow-control watch-dog-interval on\n"
+	const cumulus = "nv set qos roce state enabled\nnv set qos roce mode lossless\nnv set interface swp1-2 qos pfc-watchdog state enabled\nnv set interface swp1-2 link mtu 9216\n"
+	const eos = "hostname x\nqos map dscp 26 to traffic-class 3\ninterface Ethernet1\n   qos trust dscp\n   priority-flow-control on\n   priority-flow-control priority 3 no-drop\n"
+	for _, c := range []struct {
+		system, text, says string
+		named              bool
+	}{
+		{"nxos", nxos, "every 100 ms", true},
+		{"nxos", nxos + "priority-flow-control watch-dog interval 200\n", "every 100 ms", false},
+		{"nxos", nxos + "priority-flow-control watch-dog interval 200\n", "after 10 intervals", true},
+		{"nxos", strings.ReplaceAll(nxos, "priority-flow-control watch-dog-interval on\n", ""), "every 100 ms", false},
+		{"cumulus", cumulus, "after 3 intervals", true},
+		{"cumulus", cumulus + "nv set qos pfc-watchdog robustness 4\n", "after 3 intervals", false},
+		{"cumulus", cumulus + "nv set qos pfc-watchdog robustness 4\n", "every 100 ms", true},
+		{"eos", eos, "8-15 in 0", true},
+	} {
+		got, err := adopted(t, c.system, []byte(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := false
+		for _, d := range got.Accounts[0].Assumed {
+			named = named || strings.Contains(d.What, c.says)
+		}
+		if named != c.named {
+			t.Errorf("%s\n%s: named: %v, want %v", c.text, c.says, named, c.named)
+		}
+	}
+}

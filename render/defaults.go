@@ -2,6 +2,7 @@ package render
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -16,6 +17,10 @@ type Usual struct {
 	What     string `json:"default"`
 	Source   string `json:"source"`
 	Releases string `json:"releases"`
+	// Part lists texts of lines that state a part of the value, such as the timers of a watchdog.
+	// Without any of them, the default decides that part of a value which other lines turn on. nil
+	// for a default of the whole value.
+	Part []string `json:"-"`
 }
 
 // Assumed is a default that decides a value which the intent states.
@@ -31,7 +36,10 @@ func Assume(account []Line, running, want *qos.Device, table []Usual) []Assumed 
 	if want == nil || len(table) == 0 {
 		return nil
 	}
-	d := decider{want: want, table: table, set: settings(account), by: make([][]string, len(table)), whole: make([]bool, len(table))}
+	d := decider{want: want, table: table, set: settings(account), by: make([][]string, len(table)), whole: make([]bool, len(table)), stated: make([]bool, len(table))}
+	for i, u := range table {
+		d.stated[i] = u.Part == nil || slices.ContainsFunc(account, func(l Line) bool { return l.Fate != Unknown && l.begins(u.Part) })
+	}
 	d.compare("", &qos.Device{}, &qos.Device{GlobalMaps: running.GlobalMaps})
 	for _, name := range natural.Keys(want.Ports) {
 		if p := running.Ports[name]; p != nil {
@@ -55,63 +63,113 @@ type decider struct {
 	set   setting
 	by    [][]string
 	whole []bool
+	// stated is set for a part of a value that a line states, and for whole values.
+	stated []bool
+}
+
+// begins reports whether a line, or its block and the line, begins with one of some texts.
+func (l *Line) begins(texts []string) bool {
+	return slices.ContainsFunc(texts, func(t string) bool {
+		return strings.HasPrefix(l.Text, t) || strings.HasPrefix(l.Where+" "+l.Text, t)
+	})
 }
 
 // compare takes the values of a port, or with "" of the switch, that the intent states and no line
 // sets. They are the differences between two devices.
 func (d *decider) compare(name string, from, to *qos.Device) {
 	for _, c := range qos.Diff(from, to) {
-		if c.Port != name || !d.want.Holds(name, c.Field) || d.set.has(name, c.Field) {
+		if c.Port != name || !d.want.Holds(name, c.Field) {
 			continue
 		}
-		i := slices.IndexFunc(d.table, func(u Usual) bool { return u.Kind == c.Field.Kind && (u.Value == "" || u.Value == c.New) })
-		switch {
-		case i < 0:
-		case name == "":
-			d.whole[i] = true
-		case len(d.by[i]) == 0 || d.by[i][len(d.by[i])-1] != name:
-			d.by[i] = append(d.by[i], name)
+		for i, u := range d.table {
+			if !d.stated[i] && u.Kind == c.Field.Kind && c.New != off {
+				d.decides(i, name)
+			}
+		}
+		if d.set.has(name, c.Field, d.want) {
+			continue
+		}
+		if i := slices.IndexFunc(d.table, func(u Usual) bool {
+			return u.Part == nil && u.Kind == c.Field.Kind && (u.Value == "" || u.Value == c.New)
+		}); i >= 0 {
+			d.decides(i, name)
 		}
 	}
 }
 
+// off is the text of a value that is turned off, of which no part matters.
+const off = "off"
+
+// decides records that a default decides a value of a port, or with "" of the switch.
+func (d *decider) decides(i int, name string) {
+	switch {
+	case name == "":
+		d.whole[i] = true
+	case len(d.by[i]) == 0 || d.by[i][len(d.by[i])-1] != name:
+		d.by[i] = append(d.by[i], name)
+	}
+}
+
+// entries holds the entries of a map table that lines set; nil for all of an attribute.
+type entries map[int]bool
+
 // setting holds the attributes that lines of an account set, on all ports and by port.
 type setting struct {
-	all    map[qos.Attr]bool
-	onPort map[string]map[qos.Attr]bool
+	all    map[qos.Attr]entries
+	onPort map[string]map[qos.Attr]entries
 }
 
 func settings(account []Line) setting {
-	s := setting{map[qos.Attr]bool{}, map[string]map[qos.Attr]bool{}}
+	s := setting{map[qos.Attr]entries{}, map[string]map[qos.Attr]entries{}}
+	add := func(to map[qos.Attr]entries, a qos.Attr, keys []int) {
+		have, ok := to[a]
+		if keys == nil || ok && have == nil {
+			to[a] = nil
+			return
+		}
+		if !ok {
+			have = entries{}
+			to[a] = have
+		}
+		for _, k := range keys {
+			have[k] = true
+		}
+	}
 	for i := range account {
 		l := &account[i]
 		for _, a := range l.Attrs {
 			if l.Ports == nil {
-				s.all[a] = true
+				add(s.all, a, l.Keys)
 			}
 			for _, p := range l.Ports {
 				if s.onPort[p] == nil {
-					s.onPort[p] = map[qos.Attr]bool{}
+					s.onPort[p] = map[qos.Attr]entries{}
 				}
-				s.onPort[p][a] = true
+				add(s.onPort[p], a, l.Keys)
 			}
 		}
 	}
 	return s
 }
 
-// has reports whether a line sets an attribute of a port.
-func (s setting) has(port string, attr qos.Attr) bool {
-	covers := func(set map[qos.Attr]bool) bool {
-		if set[attr] {
-			return true
-		}
-		for a := range set {
-			if a.Covers(attr) {
+// has reports whether lines set an attribute of a port, for a map table all entries that want states.
+func (s setting) has(port string, attr qos.Attr, want *qos.Device) bool {
+	for _, set := range []map[qos.Attr]entries{s.all, s.onPort[port]} {
+		for a, keys := range set {
+			if a.Covers(attr) && (keys == nil || !statesMore(want, port, attr, keys)) {
 				return true
 			}
 		}
-		return false
 	}
-	return covers(s.all) || covers(s.onPort[port])
+	return false
+}
+
+// statesMore reports whether an intent states an entry of a map table besides some.
+func statesMore(want *qos.Device, port string, attr qos.Attr, besides entries) bool {
+	for k := range qos.NumDSCP {
+		if !besides[k] && want.Holds(port, attr, k) {
+			return true
+		}
+	}
+	return false
 }

@@ -43,6 +43,7 @@ var System = drivers.System{
 	Join:      mergeTexts,
 	AsksFirst: true,
 	Releases:  native.Releases(),
+	Defaults:  native.Defaults,
 	Telemetry: subscriptions,
 	Open:      Open,
 	Saved:     saved,

@@ -32,6 +32,7 @@ var System = drivers.System{
 	Shows:     lazyre.New(`^(?:sudo )?sonic-cfggen `),
 	Join:      mergeTexts,
 	Releases:  native.Releases(),
+	Defaults:  native.Defaults,
 	Telemetry: subscriptions,
 	YANG:      models,
 	Open:      Open,

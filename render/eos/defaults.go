@@ -10,6 +10,7 @@ const (
 	manualPorts = "EOS User Manual, Ethernet Ports"
 	batfishAll  = "batfish/batfish, arista_interface_show_run_all"
 	allReleases = "all"
+	asPublished = "4.19 to 4.24, later ones as well as far as published"
 )
 
 // Defaults lists what [Decode] assumes where a configuration has no line.
@@ -19,9 +20,12 @@ var Defaults = []render.Usual{
 	{Kind: qos.KindGlobalMap, What: "DSCPs 0-7 are in traffic class 1, 8-15 in 0, and each further eight in the next class; CoS 0 and 1 are exchanged as well; class N has queue N", Source: manualQoS + ", default maps", Releases: allReleases},
 	{Kind: qos.KindMTU, Value: "9214", What: "frames of switched ports have at most 9214 bytes, whatever their mtu", Source: "aristanetworks/anta, VerifyL2MTU", Releases: allReleases},
 	{Kind: qos.KindMTU, What: "a routed port has an MTU of 1500 bytes, or that of interface defaults", Source: manualPorts, Releases: allReleases},
-	{Kind: qos.KindPFC, What: "PFC is off, and no priority is no-drop", Source: batfishAll, Releases: allReleases},
-	{Kind: qos.KindWatchdog, What: "the watchdog has no timeout, and is off; its action is errdisable", Source: batfishAll, Releases: "4.19 to 4.24, later ones as well as far as published"},
-	{Kind: qos.KindScheduler, What: "a queue is strict", Source: batfishAll, Releases: allReleases},
-	{Kind: qos.KindECN, What: "a queue marks nothing", Source: batfishAll, Releases: allReleases},
-	{Kind: qos.KindLinkPause, What: "link pause is off", Source: batfishAll, Releases: allReleases},
+	{Kind: qos.KindPFC, Value: "{}", What: "PFC is off, and no priority is no-drop", Source: batfishAll, Releases: allReleases},
+	{Kind: qos.KindWatchdog, Value: "off", What: "the watchdog has no timeout, and is off", Source: batfishAll, Releases: asPublished},
+	{Kind: qos.KindWatchdog, Part: []string{keyAction, keyOverride}, What: "the action of the watchdog is errdisable", Source: batfishAll, Releases: asPublished},
+	{Kind: qos.KindWatchdog, Part: []string{keyRecovery}, What: "the watchdog has no recovery time of its own", Source: batfishAll, Releases: asPublished},
+	{Kind: qos.KindWatchdogPoll, What: "the switch chooses how often the watchdog looks", Source: batfishAll, Releases: asPublished},
+	{Kind: qos.KindScheduler, Value: "strict", What: "a queue is strict", Source: batfishAll, Releases: allReleases},
+	{Kind: qos.KindECN, Value: "off", What: "a queue marks nothing", Source: batfishAll, Releases: allReleases},
+	{Kind: qos.KindLinkPause, Value: "false", What: "link pause is off", Source: batfishAll, Releases: allReleases},
 }
