@@ -71,6 +71,49 @@ func TestSiliconCases(t *testing.T) {
 		"spc3 one to eight":          {model: "ACS-MSN4700", ports: "Ethernet[0-120:8]", hosts: 16, speed: "400G", cable: "5m", ecn: auto, buffers: "fanOut: 8", most: 20627456 / 9 / 8},
 		"spc3 max after the pause":   {model: "ACS-MSN4700", ports: "Ethernet[0-120:8]", hosts: 16, speed: "400G", cable: "5m", ecn: "{min: 200KB, max: 400KB, probability: 100%}", buffers: "fanOut: 8", found: "warning ECN-03: class rdma marks every packet from 400KB"},
 		"spc4 a limit of the port":   {model: "ACS-SN5600", ports: "Ethernet[0-120:8]", hosts: 16, speed: "400G", cable: "5m", ecn: auto, buffers: "fanOut: 8", most: 64 * 52161690 / 514 / 8},
+		// Trident2: S 1, no headroom pool, B 12766208 - 32 x 2 x 56368 = 9158656, alpha 1/8, min 1248.
+		"td2 one to four":        {model: "Force10-S6000", ports: "Ethernet[0-60:4]", hosts: 16, speed: "40G", cable: "5m", ecn: auto, buffers: "fanOut: 4", most: 9158656 / 12 / 4},
+		"td2 too late":           {model: "Force10-S6000", ports: "Ethernet[0-60:4]", hosts: 16, speed: "40G", cable: "5m", ecn: "{min: 1100KB, max: 1200KB, probability: 10%}", buffers: "fanIn: 1, fanOut: 1", found: "error ECN-03: class rdma marks from 1100KB; one port that sends into 1 queue pauses at the earliest when it holds 1017628B"},
+		"td2 in time":            {model: "Force10-S6000", ports: "Ethernet[0-60:4]", hosts: 16, speed: "40G", cable: "5m", ecn: "{min: 30KB, max: 190KB, probability: 10%}", buffers: "fanOut: 4", notFound: "ECN-03"},
+		"td2 max after a pause":  {model: "Force10-S6000", ports: "Ethernet[0-60:4]", hosts: 16, speed: "40G", cable: "5m", ecn: "{min: 30KB, max: 192KB, probability: 10%}", buffers: "fanOut: 4", found: "warning ECN-03: class rdma marks every packet from 192KB"},
+		"td2 no headroom pool":   {model: "Force10-S6000", ports: "Ethernet[0-124:4]", hosts: 32, speed: "40G", cable: "300m", ecn: auto, notFound: "BUF-14"},
+		"td2 nothing to declare": {model: "Force10-S6000", ports: "Ethernet[0-124:4]", hosts: 32, speed: "40G", cable: "300m", ecn: auto, buffers: "overSubscription: 1", notFound: "BUF-05"},
+
+		// Tomahawk4: S 2, B (113620296 - 50653696 - 66 x 2 x 9144) / 2 = 30879796, alpha 1.
+		"th4 one to four":    {model: "DellEMC-Z9664f-O64", ports: "Ethernet[0-60:4]", hosts: 16, speed: "400G", cable: "5m", ecn: auto, buffers: "fanOut: 4", most: 30879796 / 5 / 4},
+		"th4 too late":       {model: "DellEMC-Z9664f-O64", ports: "Ethernet[0-60:4]", hosts: 16, speed: "400G", cable: "5m", ecn: "{min: 16MB, max: 17MB, probability: 10%}", buffers: "fanIn: 1, fanOut: 1", found: "error ECN-03: class rdma marks from 16MB"},
+		"th4 in time":        {model: "DellEMC-Z9664f-O64", ports: "Ethernet[0-60:4]", hosts: 16, speed: "400G", cable: "5m", ecn: "{min: 300KB, max: 1500KB, probability: 10%}", buffers: "fanOut: 4", notFound: "ECN-03"},
+		"th4 by slices":      {model: "DellEMC-Z9664f-O64", ports: "Ethernet[0-60:4]", hosts: 16, speed: "400G", cable: "5m", ecn: "{min: 1600KB, max: 1700KB, probability: 10%}", buffers: "fanOut: 4", found: "warning ECN-03: class rdma marks from 1600KB"},
+		"th4 headroom":       {model: "DellEMC-Z9664f-O64", ports: "Ethernet[0-252:4]", hosts: 64, speed: "400G", cable: "300m", ecn: auto, found: "info BUF-14: of 64 lossless groups with 52311808 B of headroom, one of the chip's 2 slices has at least 26155904 B"}, // in 25326848 B
+		"th4 shorter cables": {model: "DellEMC-Z9664f-O64", ports: "Ethernet[0-252:4]", hosts: 64, speed: "400G", cable: "40m", ecn: auto, notFound: "BUF-14"},                                                                                                              // 32 x 424434 B
+		// Tomahawk6: S 1, B 258035400 - 81553920 - 128 x 2 x 4620 = 175298760, alpha 1.
+		"th6 one to eight":      {model: "NH-4210-F-P128", ports: "Ethernet[0-120:8]", hosts: 16, speed: "800G", cable: "5m", ecn: auto, buffers: "fanOut: 8", most: 175298760 / 9 / 8},
+		"th6 too late":          {model: "NH-4210-F-P128", ports: "Ethernet[0-120:8]", hosts: 16, speed: "800G", cable: "5m", ecn: "{min: 88MB, max: 90MB, probability: 10%}", buffers: "fanIn: 1, fanOut: 1", found: "error ECN-03: class rdma marks from 88MB"},
+		"th6 in time":           {model: "NH-4210-F-P128", ports: "Ethernet[0-120:8]", hosts: 16, speed: "800G", cable: "5m", ecn: "{min: 600KB, max: 2430KB, probability: 10%}", buffers: "fanOut: 8", notFound: "ECN-03"},
+		"th6 max after a pause": {model: "NH-4210-F-P128", ports: "Ethernet[0-120:8]", hosts: 16, speed: "800G", cable: "5m", ecn: "{min: 600KB, max: 2440KB, probability: 10%}", buffers: "fanOut: 8", found: "warning ECN-03: class rdma marks every packet from 2440KB"},
+		"th6 declared":          {model: "NH-4210-F-P128", ports: "Ethernet[0-1016:8]", hosts: 128, speed: "800G", cable: "300m", ecn: auto, buffers: "overSubscription: 4", found: "warning BUF-05: the headroom of 128 lossless groups is 348687360 B, 4.28 times the pool of 81553920 B"},
+
+		// Jericho2: S 2, memory outside of the chip, B (6441610000 - 1056256819) / 2 = 2692676590,
+		// alpha 1/64 at 100G.
+		"jr2 one to 64":         {model: "Arista-7800R3-48CQ2-C48", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "300m", ecn: auto, buffers: "fanOut: 64", most: 2692676590 / 128 / 64},
+		"jr2 too late":          {model: "Arista-7800R3-48CQ2-C48", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "300m", ecn: "{min: 42MB, max: 43MB, probability: 10%}", buffers: "fanIn: 1, fanOut: 1", found: "error ECN-03: class rdma marks from 42MB; one port that sends into 1 queue pauses at the earliest when it holds 41425793B"},
+		"jr2 in time":           {model: "Arista-7800R3-48CQ2-C48", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "300m", ecn: "{min: 75KB, max: 750KB, probability: 10%}", buffers: "fanOut: 8", notFound: "ECN-03"},
+		"jr2 max after a pause": {model: "Arista-7800R3-48CQ2-C48", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "300m", ecn: "{min: 75KB, max: 330KB, probability: 10%}", buffers: "fanOut: 64", found: "warning ECN-03: class rdma marks every packet from 330KB"},
+		"jr2 headroom":          {model: "Arista-7800R3-48CQ2-C48", ports: "Ethernet[0-188:4]", hosts: 48, speed: "100G", cable: "300m", ecn: auto, notFound: "BUF-14"}, // 24 x 110592 of 528128409 B
+
+		// Teralynx: the division is not known, B 51691264 - 17708800 = 33982464, alpha 2, min 1518.
+		"teralynx one to eight":      {model: "Wistron_sw_to3200k", ports: "Ethernet[0-120:8]", hosts: 16, speed: "400G", cable: "5m", ecn: auto, buffers: "fanOut: 8", most: 2 * 33982464 / 17 / 8},
+		"teralynx too late":          {model: "Wistron_sw_to3200k", ports: "Ethernet[0-120:8]", hosts: 16, speed: "400G", cable: "5m", ecn: "{min: 23MB, max: 24MB, probability: 10%}", buffers: "fanIn: 1, fanOut: 1", found: "error ECN-03: class rdma marks from 23MB"},
+		"teralynx in time":           {model: "Wistron_sw_to3200k", ports: "Ethernet[0-120:8]", hosts: 16, speed: "400G", cable: "5m", ecn: "{min: 300KB, max: 499KB, probability: 10%}", buffers: "fanOut: 8", notFound: "ECN-03"},
+		"teralynx max after a pause": {model: "Wistron_sw_to3200k", ports: "Ethernet[0-120:8]", hosts: 16, speed: "400G", cable: "5m", ecn: "{min: 300KB, max: 501KB, probability: 10%}", buffers: "fanOut: 8", found: "warning ECN-03: class rdma marks every packet from 501KB"},
+		"teralynx no slices known":   {model: "Wistron_sw_to3200k", ports: "Ethernet[0-248:8]", hosts: 32, speed: "400G", cable: "300m", ecn: auto, notFound: "BUF-14"},
+
+		// Tofino: the division is not known, B 2097152, alpha 128, min 36864 at 5 m.
+		"tofino one to four":       {model: "Arista-7170-64C", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "5m", ecn: auto, buffers: "fanOut: 4", most: 128 * 2097152 / 513 / 4},
+		"tofino too late":          {model: "Arista-7170-64C", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "5m", ecn: "{min: 2200KB, max: 2300KB, probability: 10%}", buffers: "fanIn: 1, fanOut: 1", found: "error ECN-03: class rdma marks from 2200KB"},
+		"tofino in time":           {model: "Arista-7170-64C", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "5m", ecn: "{min: 60KB, max: 130KB, probability: 10%}", buffers: "fanOut: 4", notFound: "ECN-03"},
+		"tofino max after a pause": {model: "Arista-7170-64C", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "5m", ecn: "{min: 60KB, max: 132KB, probability: 10%}", buffers: "fanOut: 4", found: "warning ECN-03: class rdma marks every packet from 132KB"},
+		"tofino no slices known":   {model: "Arista-7170-64C", ports: "Ethernet[0-252:4]", hosts: 64, speed: "100G", cable: "300m", ecn: auto, notFound: "BUF-14"},
 	} {
 		t.Run(name, func(t *testing.T) { c.check(t) })
 	}
