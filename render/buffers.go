@@ -278,6 +278,13 @@ func (m Memory) HeadroomInput(p *intent.Port) headroom.Input {
 	return in
 }
 
+// Usable returns how much of its headroom xoff a lossless group of a port fills before packets are
+// lost; nil if nothing is known that makes it differ from xoff.
+func (m Memory) Usable(p *intent.Port, xoff int64) *headroom.Usable {
+	in := m.HeadroomInput(p)
+	return headroom.UsableOf(in.ASIC, p.Speed.V, in.Lanes, len(p.Settings.Lossless().List()), xoff, in.SharedHeadroom)
+}
+
 // SlowPeer returns what is known of the model of the switch at the other end of a port's link, if it
 // obeys a pause late; nil if nothing is known.
 func (d *Device) SlowPeer(p *intent.Port) *catalog.SlowPeer {

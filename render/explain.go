@@ -262,7 +262,9 @@ func headroomPaths(d *Device, p *intent.Port) []HeadroomPath {
 		out = append(out, HeadroomPath{Title: "looked up by the switch", Row: h.Row, Note: h.Missing})
 	}
 	if len(out) > 0 {
-		out[0].Usable = usable(d, p, h)
+		if xoff, ok := h.XOFF(); ok {
+			out[0].Usable = d.Memory(nil).Usable(p, xoff)
+		}
 	}
 	if h.Measured > 0 {
 		out = append(out, HeadroomPath{Title: "measured", Note: fmt.Sprintf("%d B arrived in a group after it had paused (%s)", h.Measured, h.MeasuredHow)})
@@ -324,19 +326,6 @@ func bufferPaths(d *Device, p *intent.Port) []BufferPath {
 		out = append(out, b)
 	}
 	return out
-}
-
-// usable returns how much of the switch's own headroom a lossless group of a port fills.
-func usable(d *Device, p *intent.Port, h PortHeadroom) *headroom.Usable {
-	xoff := int64(0)
-	switch {
-	case h.Row != nil:
-		xoff = h.Row.XOFF
-	case h.Computed != nil:
-		xoff = h.Computed.XOFF
-	}
-	in := d.Memory(nil).HeadroomInput(p)
-	return headroom.UsableOf(in.ASIC, p.Speed.V, in.Lanes, len(p.Settings.Lossless().List()), xoff, in.SharedHeadroom)
 }
 
 // lossyDrop returns the length at which a lossy queue of a switch drops if it is alone, in bytes; 0

@@ -109,6 +109,11 @@ var bufferPairs = []pair{
 	{id: "BUF-01", severity: checks.Warning, base: "spc4 slow", old: "pauseResponse: 905q", new: "pauseResponse: 9050q", place: "spine1 Ethernet16", says: "which sonic computes, is 587613 B below the ieee-quanta model", fix: "more xoff", also: []string{"BUF-16"}},
 	{id: "BUF-01", severity: checks.Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Groups[3].Headroom.V.XOFF = 60000 }), place: "leaf1 Ethernet240", says: "priority group 3 has xoff 60000 B, 53535 B below the ieee-quanta model", fix: "raise xoff", also: []string{"BUF-06", "PRT-03"}},
 	{id: "BUF-01", severity: checks.Warning, base: "fan out", old: "{fanOut: 2, pauseResponse: 900q}", new: "{fanOut: 2, pauseResponse: 900q, minLosslessPacket: 65B}", place: "leaf1 Ethernet0", says: "B): packets of 65B take more cells than it has", fix: "raise the row"},
+	{id: "BUF-01", severity: checks.Info, base: "spc3", old: "cable: 2000m", new: "cable: 40m", place: "leaf1 Ethernet0,Ethernet8", says: "(103376 B), and by the chip maker's own test a group fills only 94928 B of it", fix: "overSubscription"},
+	{id: "BUF-01", severity: checks.Info, base: "spc2", old: "cable: 2000m", new: "cable: 40m", place: "leaf1 Ethernet0,Ethernet4", says: "a group fills only", fix: "overSubscription"},
+	{id: "BUF-01", severity: checks.Info, base: "spc4 alone", config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) {
+		p.Groups[3].Headroom = qos.Of(qos.Headroom{Size: 150_000, XON: 38912, XOFF: 110592})
+	}), place: "leaf1 Ethernet0", says: "priority group 3 has xoff 110592 B", fix: "overSubscription", also: []string{"DRIFT", "BUF-09", "PRT-03"}},
 	{id: "BUF-02", severity: checks.Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Cable.V = 5 }), place: "leaf1 Ethernet240", says: "assumes a cable of 5m, the intent says 40m", fix: "apply"},
 	{id: "BUF-04", severity: checks.Error, base: "spc4", old: "cable: 40m", new: "cable: 1000m", place: "leaf1 Ethernet240,Ethernet248", says: "its lossless priority groups use", fix: "fewer lossless classes"},
 	{id: "BUF-05", severity: checks.Warning, base: "shared", old: "overSubscription: 4", new: "overSubscription: 3", place: "leaf1", says: "the headroom of 32 lossless groups is 5120000 B, 3.16 times the pool of 1622016 B; declared is 3.00", fix: "declare"},

@@ -69,6 +69,9 @@ var bases = map[string]string{
 		"mtu: {fabric: 9100, host", "buffers: {alpha: 0, minLosslessPacket: 1024B, overSubscription: 2}\nmtu: {fabric: 9100, host", "mtu: {fabric: 9100}", "mtu: {fabric: 9100}, buffers: {alpha: 0}").Replace(closBase),
 	"spc4 slow": strings.NewReplacer("DellEMC-Z9332f-O32", "ACS-SN5600", "40m, speed: 400G", "40m, speed: 800G", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto",
 		"trust: dscp, mtu: {fabric: 9100}", "trust: dscp, mtu: {fabric: 9100}, buffers: {pauseResponse: 905q}").Replace(closBase),
+	"spc4 alone": strings.NewReplacer("DellEMC-Z9332f-O32", "ACS-SN5600", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto").Replace(base),
+	"spc3":       strings.NewReplacer("DellEMC-Z9332f-O32", "ACS-MSN4700", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto", "cable: 40m", "cable: 2000m").Replace(base),
+	"spc2":       strings.NewReplacer("DellEMC-Z9332f-O32", "ACS-MSN3700", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto", "[0,8]", "[0,4]", "400G", "100G", "cable: 40m", "cable: 2000m").Replace(base),
 	"spc1": strings.NewReplacer("DellEMC-Z9332f-O32", "ACS-MSN2700", "400G", "100G", "[240,248]", "[100,104]", "[0,8,16]", "[0,4,8]", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto",
 		"mtu: {fabric: 9100, host: 9000, rdma: 4096}", "buffers: {alpha: -7, fanIn: 4}\nmtu: {fabric: 9100, host: 9000, rdma: 1024}").Replace(closBase),
 	"th":          strings.NewReplacer("DellEMC-Z9332f-O32", "Arista-7060CX-32S-C32", "400G", "100G", "[0,8]", "[0,4]", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto", "links:", "buffers: {fanIn: 4}\nlinks:").Replace(base),
@@ -434,5 +437,5 @@ func TestChecksDescribeThemselves(t *testing.T) {
 
 func ExampleCheck_Rule() {
 	fmt.Println(Lookup("BUF-01").Rule())
-	// Output: error below what is in flight in the cable, or below what was measured, warning below the model of the standard, info where the platform ships no more, or the headroom is not known
+	// Output: error below what is in flight in the cable, or below what was measured, warning below the model of the standard, info where the platform ships no more, the headroom is not known, or the chip may lose packets before it is full
 }

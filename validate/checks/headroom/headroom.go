@@ -21,11 +21,11 @@ const (
 var Checks = []checks.Check{
 	{
 		ID: "BUF-01", Title: "headroom is too small for the cable",
-		Rules: []checks.Rule{{Severity: checks.Error, When: "below what is in flight in the cable, or below what was measured"}, {Severity: checks.Warning, When: "below the model of the standard"}, {Severity: checks.Info, When: "where the platform ships no more, or the headroom is not known"}},
+		Rules: []checks.Rule{{Severity: checks.Error, When: "below what is in flight in the cable, or below what was measured"}, {Severity: checks.Warning, When: "below the model of the standard"}, {Severity: checks.Info, When: "where the platform ships no more, the headroom is not known, or the chip may lose packets before it is full"}},
 		Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:     "bytes that arrive after the pause was sent are dropped",
 		Fix:     "use a shorter cable, or raise xoff",
-		Sources: []string{srcPauseQuanta, srcHeadroomTables},
+		Sources: []string{srcPauseQuanta, srcHeadroomTables, "sonic-mgmt tests/qos/files/mellanox/qos_param_generator.py"},
 		Switch:  headroomOfPorts, Plans: true,
 	},
 	{
@@ -194,6 +194,8 @@ func headroomOfPorts(r *checks.Switch) {
 				What: fmt.Sprintf("%s is below the floor of %d B: the round trip in %s of cable and two frames of %d B", what, h.Floor, p.Cable.V, p.Settings.MTU.RDMA.V+intent.RDMAOverhead)}, p.Name)
 		case h.Reference != nil && xoff < h.Reference.XOFF && !onlySmallPackets(r, p, h):
 			lessThanModel(r, p, xoff, what+" is ", "check the response time of the peer, or "+more)
+		default:
+			fillsTooLittle(r, p, xoff, what+" is ")
 		}
 	}
 }
@@ -336,6 +338,8 @@ func headroomInUse(r *checks.Switch) {
 			}
 			if want.Reference != nil && xoff < want.Reference.XOFF {
 				lessThanModel(r, p, xoff, what+", ", "check the response time of the peer, or raise xoff", qos.KindHeadroom.At(g))
+			} else {
+				fillsTooLittle(r, p, xoff, what+", ", qos.KindHeadroom.At(g))
 			}
 		}
 	}
