@@ -30,10 +30,10 @@ var runningPairs = []pair{
 	{id: "OPS-06", severity: checks.Warning, config: "leaf1", edit: func(d *qos.Device, s *checks.State) {
 		s.Own = []drivers.State{{Reverts: true, What: "the commit timer runs for another 3 min", Fix: "confirm it"}}
 	}, place: "leaf1", says: "commit timer", fix: "confirm"},
-	{id: "PFC-01", severity: checks.Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet240", says: "PFC is on for priorities {}, on spine1 for {3}", fix: "apply", also: []string{"PFC-04"}},
-	{id: "PFC-07", severity: checks.Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet240", says: "PFC is on for priorities {}, on spine1 for {3}", fix: "apply", also: []string{"PFC-01"}},
-	{id: "PFC-07", severity: checks.Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet0", says: "host NICs pause {3}", fix: "apply", also: []string{"PFC-02"}},
-	{id: "PFC-12", severity: checks.Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFC.V |= qos.Priorities(7) }), place: "leaf1 Ethernet240", says: "PFC is on for priorities {3,7}, on spine1 for {3}", fix: "apply"},
+	{id: "PFC-01", severity: checks.Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet240", says: "PFC is off; on spine1 it is on for priority 3", fix: "apply", also: []string{"PFC-04"}},
+	{id: "PFC-07", severity: checks.Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet240", says: "PFC is off; on spine1 it is on for priority 3", fix: "apply", also: []string{"PFC-01"}},
+	{id: "PFC-07", severity: checks.Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet0", says: "PFC is off; the intent has it on for priority 3 at both ends", fix: "apply", also: []string{"PFC-02"}},
+	{id: "PFC-12", severity: checks.Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFC.V |= qos.Priorities(7) }), place: "leaf1 Ethernet240", says: "PFC is on for priorities 3 and 7; on spine1 it is on for priority 3", fix: "apply"},
 	{id: "PFC-08", severity: checks.Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFCAsymmetric.V = true }), place: "leaf1 Ethernet240", says: "asymmetric PFC is on, on spine1 off", fix: "apply"},
 	{id: "TOP-05", severity: checks.Error, base: "dual tor", config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V |= qos.Priorities(0) }), place: "leaf1", says: "class default keeps its priority in the tunnel to leaf2", fix: "apply", also: []string{"PFC-02"}},
 	{id: "WD-01", severity: checks.Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Watchdog.V = qos.Watchdog{} }), place: "leaf1 Ethernet0", says: "off on lossless ports towards hosts", fix: "apply"},

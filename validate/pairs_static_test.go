@@ -61,10 +61,12 @@ var classPairs = []pair{
 }
 
 var pfcPairs = []pair{
-	{id: "PFC-01", severity: checks.Error, old: "{lossless: true}", new: "{lossless: false}", place: "leaf3 Ethernet240,Ethernet248", says: "PFC is on for priorities {}, on spine1,spine2 for {3}", fix: "both ends", also: []string{"PFC-07"}},
+	{id: "PFC-01", severity: checks.Error, base: "spine port", old: "{lossless: true}}}}", new: "{lossless: false}}}}", place: "spine1 Ethernet0", says: "PFC is off; on leaf1 it is on for priority 3", fix: "both ends", also: []string{"PFC-07"}},
+	{id: "CLS-14", severity: checks.Warning, base: "spine port", old: "trust: dscp, classes", new: "trust: pcp, classes", place: "spine1 Ethernet0", says: "trusts pcp, on leaf1 dscp", fix: "both ends", also: []string{"CLS-04"}},
+	{id: "PFC-01", severity: checks.Error, old: "{lossless: true}", new: "{lossless: false}", place: "leaf3 Ethernet240,Ethernet248", says: "PFC is off; on spine1,spine2 it is on for priority 3", fix: "both ends", also: []string{"PFC-07"}},
 	{id: "PFC-07", severity: checks.Error, old: "{lossless: true}", new: "{lossless: false}", place: "leaf3 Ethernet0", says: "class rdma is lossy here, but lossless on 12 ports of its paths", fix: "lossy everywhere", also: []string{"PFC-01"}},
 	{id: "PFC-13", severity: checks.Error, base: "dual tor", old: "classes: {bounce: {lossless: false}}, ports", new: "classes: {bounce: {lossless: true}}, ports", place: "leaf3 Ethernet240,Ethernet248", says: "class bounce is used only inside tunnels, but is lossless here", fix: "lossy", also: []string{"PFC-01"}},
-	{id: "PFC-02", severity: checks.Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet0", says: "PFC is on for priorities {}; by the intent, host NICs pause {3}", fix: "switch"},
+	{id: "PFC-02", severity: checks.Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet0", says: "PFC is off; the intent has it on for priority 3 at both ends", fix: "switch"},
 	{id: "PFC-03", severity: checks.Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[3] = qos.Group{Lossless: qos.Of(false)} }), place: "leaf1 Ethernet0", says: "PFC is on for priority 3, and priority group 3 is not lossless", fix: "apply the intent"},
 	{id: "PFC-04", severity: checks.Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[4] = p.Groups[3] }), place: "leaf1 Ethernet0", says: "priority group 4 is lossless", fix: "apply the intent"},
 	// The group is as intended, and there is no other end to compare PFC with.
@@ -75,7 +77,7 @@ var pfcPairs = []pair{
 		onMaps(func(m *qos.Maps) { m.TCToGroup[4], m.TCToGroup[5] = 4, 5 })(d, s)
 		p := d.Ports["Ethernet0"]
 		p.PFC.V, p.Groups[4], p.Groups[5] = qos.Priorities(3, 4, 5), p.Groups[3], p.Groups[3]
-	}, place: "leaf1 Ethernet0", says: "PFC is on for priorities {3,4,5}", fix: "apply the intent", also: []string{"PFC-04", "WD-03"}},
+	}, place: "leaf1 Ethernet0", says: "PFC is on for priorities 3, 4 and 5", fix: "apply the intent", also: []string{"PFC-04", "WD-03"}},
 	{id: "PFC-06", severity: checks.Warning, base: "bounces", old: "lossless: false, bandwidth: 1%", new: "lossless: true, bandwidth: 1%", place: "leaf1 Ethernet240,Ethernet248", says: "5 lossless classes: priorities {1,2,3,4,5}", fix: "two"},
 	{id: "PFC-08", severity: checks.Warning, old: "asymmetric: false, watchdog: {detect: 400ms}", new: "asymmetric: true, watchdog: {detect: 400ms}", place: "leaf3 Ethernet240,Ethernet248", says: "asymmetric PFC is on, on spine1,spine2 off", fix: "both"},
 	{id: "PFC-09", severity: checks.Warning, base: "rails", old: "eth1: {rdma: mlx5_1}", new: "eth1: {}", place: "leaf2 Ethernet0", says: "no RDMA device", fix: "rdma"},
@@ -164,7 +166,8 @@ var ecnPairs = []pair{
 
 var schedulerPairs = []pair{
 	{id: "SCH-02", severity: checks.Error, base: "limited", old: ", maxRate: 10G", new: "", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "strict class voice has no rate limit and is served before lossless class rdma", fix: "bandwidth"},
-	{id: "SCH-02", severity: checks.Error, base: "limited", config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[5].Scheduler.V.MaxRate = 0 }), place: "leaf1 Ethernet0", says: "strict class voice has no rate limit", fix: "apply the intent"},
+	{id: "SCH-02", severity: checks.Error, base: "limited", config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[5].Scheduler.V.MaxRate = 0 }), place: "leaf1 Ethernet0", says: "strict class voice has no rate limit", fix: "apply the intent", also: []string{"SCH-03"}},
+	{id: "SCH-03", severity: checks.Warning, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[0].Scheduler.V = qos.Scheduler{Strict: true} }), place: "leaf1 Ethernet0", says: "strict class default has no rate limit and is served before lossless class rdma", fix: "apply", also: []string{"SCH-02"}},
 	{id: "SCH-03", severity: checks.Warning, config: "leaf1", old: `"weight": "60"`, new: `"weight": "40"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma has 50 % of the link, the intent says 60 %", fix: "apply"},
 	{id: "SCH-05", severity: checks.Warning, old: "dscp: [48]", new: "dscp: [48-51]", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "takes 4 DSCPs and has no maxRate", fix: "maxRate"},
 	{id: "SCH-06", severity: checks.Warning, base: "traffic", old: "nvme: {dscp: [26], kind: gpu}", new: "nvme: {dscp: [26], kind: storage}", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "gpu traffic nccl and storage traffic nvme share lossless class rdma", fix: "a class"},
@@ -175,8 +178,8 @@ var schedulerPairs = []pair{
 var mtuPairs = []pair{
 	{id: "MTU-01", severity: checks.Info, old: "fabric: 9100}, classes", new: "fabric: 9000}, classes", place: "leaf3 Ethernet240,Ethernet248", says: "its MTU is 9000 B, that of spine1,spine2 is 9100 B", fix: "one mtu.fabric"},
 	{id: "MTU-01", severity: checks.Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.MTU.V = 8000 }), place: "leaf1 Ethernet240", says: "its MTU is 8000 B, that of spine1 is 9100 B", fix: "apply the intent to leaf1"},
-	{id: "MTU-02", severity: checks.Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.MTU.V = 1500 }), place: "leaf1 Ethernet240", says: "the port carries 1500 B, spine1 9100 B", fix: "apply the intent to leaf1"},
-	{id: "MTU-02", severity: checks.Error, base: "small", old: "fabric: 4200", new: "fabric: 4100", place: "leaf1 Ethernet240", says: "an RDMA packet of 4096 B has 4192 B with its headers; the port carries 9100 B, spine1 4100 B", fix: "raise"},
+	{id: "MTU-02", severity: checks.Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.MTU.V = 1500 }), place: "leaf1 Ethernet240", says: "its MTU is 1500 B, that of spine1 is 9100 B: full RDMA packets (4192 B with headers) are lost", fix: "apply the intent to leaf1"},
+	{id: "MTU-02", severity: checks.Error, base: "small", old: "fabric: 4200", new: "fabric: 4100", place: "spine1 Ethernet[0-16:8]", says: "its MTU is 4100 B, that of leaf[1-3] is 9100 B: full RDMA packets (4192 B", fix: "raise"},
 	{id: "MTU-05", severity: checks.Error, config: "leaf1", edit: func(_ *qos.Device, s *checks.State) {
 		s.InForce = []drivers.Mismatch{{Port: "Ethernet240", Field: qos.KindMTU.Attr(), Want: "9100", Have: "class c-8q-nq3 has room for 1500 bytes", Fix: "mtu 9216"}}
 	}, place: "leaf1 Ethernet240", says: "class c-8q-nq3 has room for 1500 bytes, but the port must carry 9100", fix: "mtu 9216"},

@@ -149,7 +149,7 @@ func TestRunningState(t *testing.T) {
 		{"one cause on two ports, at both ends of two links", func(d *qos.Device) {
 			d.Ports["Ethernet0"].PFC = qos.Of(qos.Priorities(3, 4))
 			d.Ports["Ethernet8"].PFC = qos.Of(qos.Priorities(3, 4))
-		}, nil, []string{"PFC-01 leaf1 Ethernet0,Ethernet8: PFC is on for priorities {3,4}, on leaf2 for {3}"}},
+		}, nil, []string{"PFC-01 leaf1 Ethernet0,Ethernet8: PFC is on for priorities 3 and 4; on leaf2 it is on for priority 3"}},
 		{"what no check knows", func(d *qos.Device) { d.Ports["Ethernet0"].Queues[0].Scheduler = qos.Of(qos.Scheduler{Weight: 7}) }, nil,
 			[]string{"DRIFT leaf1 Ethernet0: queues[0].scheduler is weight 7, the intent says weight 40"}},
 		{"configured and not in force", func(*qos.Device) {}, []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindECN.At(3), Want: "150KB", Have: "off"}},
@@ -163,7 +163,7 @@ func TestRunningState(t *testing.T) {
 		{"both ends of a cable that goes elsewhere", func(d *qos.Device) {
 			d.Ports["Ethernet0"].PFC = qos.Of(qos.Priorities(3, 4))
 			d.Ports["Ethernet0"].Neighbor = qos.Of(qos.Neighbor{Device: "leaf2", Port: "Ethernet8"})
-		}, nil, []string{"PFC-01 leaf1 Ethernet0: PFC is on for priorities {3,4}, on leaf2 for {3}; LLDP shows leaf1/Ethernet0 cabled to leaf2/Ethernet8, so these may not be the two ends",
+		}, nil, []string{"PFC-01 leaf1 Ethernet0: PFC is on for priorities 3 and 4; on leaf2 it is on for priority 3; LLDP shows leaf1/Ethernet0 cabled to leaf2/Ethernet8, so these may not be the two ends",
 			"TOP-07 leaf1 Ethernet0: LLDP shows leaf2/Ethernet8, the intent says leaf2/Ethernet0"}},
 		{"the driver knows the cure", func(*qos.Device) {}, []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindPFC.Attr(), Want: "priority 3 paused", Have: "the PFC mode is auto", Fix: "interface Ethernet0 / priority-flow-control mode on"}},
 			[]string{"PFC-10 leaf1 Ethernet0: pfc: priority 3 paused is not in force: the PFC mode is auto"}},

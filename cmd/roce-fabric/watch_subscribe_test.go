@@ -52,7 +52,7 @@ func TestWatchSubscribes(t *testing.T) {
 	}
 
 	w.box("leaf1").SetDBRow("CONFIG_DB", "PORT_QOS_MAP", "Ethernet8", map[string]string{"pfc_enable": "3,4"})
-	if got, want := w.soon(), "+ error PFC-01 leaf1 Ethernet8: PFC is on for priorities {3,4}, on spine1 for {3}\n+ warning OPS-01 leaf1: not saved: PORT_QOS_MAP|Ethernet8\n"; got != want {
+	if got, want := w.soon(), "+ error PFC-01 leaf1 Ethernet8: PFC is on for priorities 3 and 4; on spine1 it is on for priority 3\n+ warning OPS-01 leaf1: not saved: PORT_QOS_MAP|Ethernet8\n"; got != want {
 		t.Errorf("the change says\n%swant\n%s", got, want)
 	}
 	w.posted("ok>errors")

@@ -220,7 +220,7 @@ func TestWatch(t *testing.T) {
 	}
 
 	w.box("leaf1").SetDBRow("CONFIG_DB", "PORT_QOS_MAP", "Ethernet8", map[string]string{"pfc_enable": "3,4"})
-	if got, want := w.said(2), "+ error PFC-01 leaf1 Ethernet8: PFC is on for priorities {3,4}, on spine1 for {3}\n+ warning OPS-01 leaf1: not saved: PORT_QOS_MAP|Ethernet8\n"+
+	if got, want := w.said(2), "+ error PFC-01 leaf1 Ethernet8: PFC is on for priorities 3 and 4; on spine1 it is on for priority 3\n+ warning OPS-01 leaf1: not saved: PORT_QOS_MAP|Ethernet8\n"+
 		"+ info ECN-16 leaf1,leaf2,spine1: ECN marks are not counted: FLEX_COUNTER_TABLE|WRED_ECN_QUEUE is not enabled (sudo counterpoll wredqueue enable)\n"; got != want {
 		t.Errorf("round 2 says\n%swant\n%s", got, want)
 	}

@@ -38,6 +38,13 @@ type Link struct {
 	A, B   *End
 	// Roots are the [Finding.Roots] of the next finding; nil for its attributes.
 	Roots []string
+	// About is the attribute that the next finding is about if it gives none: another finding reports
+	// its difference from the intent.
+	About *qos.Attr
+	// From returns where the settings of a port state the values that the check compares.
+	From func(*intent.Settings) []intent.Origin
+	// Second is set if the second end is to blame where the intent does not tell.
+	Second bool
 }
 
 // linkCause is what grouped findings share; what has three %v, as in [Link.Found].
@@ -47,6 +54,7 @@ type linkCause struct {
 	what, here, there  string
 	miscabled          string
 	roots              string // of the finding, separated by commas
+	assumed            bool   // the other switch was not read
 }
 
 type linkEnds struct{ here, there intent.Endpoint }
@@ -64,9 +72,13 @@ func (all *Links) Run(c *Check, known []Link, add func(f Finding, port string)) 
 		for _, e := range ends {
 			others = append(others, e.there.Device)
 		}
+		there := natural.Fold(slices.Compact(natural.Sorted(others)))
+		if k.assumed {
+			there += " (by the intent)"
+		}
 		f := Finding{ID: c.ID, Severity: k.severity, Device: k.device, Where: k.where, Fix: k.fix,
 			Roots: strings.FieldsFunc(k.roots, func(r rune) bool { return r == ',' }),
-			What:  fmt.Sprintf(k.what, k.here, natural.Fold(slices.Compact(natural.Sorted(others))), k.there) + k.miscabled}
+			What:  fmt.Sprintf(k.what, k.here, there, k.there) + k.miscabled}
 		for _, e := range ends {
 			f.Peers = []string{e.there.String()}
 			add(f, e.here.Port)
@@ -84,14 +96,17 @@ func PortAt(f *intent.Fabric, e intent.Endpoint) *intent.Port {
 
 // Found adds a finding about a difference between the two ends. what has three %v: the value
 // here, the other switch, and its value; other links of the switch with the same values are
-// part of the same finding. The finding is on the end that differs from the intent if only one
-// does, so that one fault of a switch is one finding. attrs are the attributes that it is
-// about.
+// part of the same finding. The finding is on the end that breaks the intent, so that one fault of a
+// switch is one finding: see [Link.departs]. attrs are the attributes that it is about.
 func (r *Link) Found(s Severity, fix, what string, a, b any, attrs ...qos.Attr) {
 	r.Check.MayFind(s)
-	here, there := r.Stated.A, r.Stated.B
-	if r.B.Drifted && !r.A.Drifted {
-		here, there, a, b = there, here, b, a
+	here, there, assumed, where := r.Stated.A, r.Stated.B, r.B.Assumed, r.Stated.Pos.String()
+	second, from := r.departs(attrs)
+	if second {
+		here, there, assumed, a, b = there, here, r.A.Assumed, b, a
+	}
+	if from != "" {
+		where = from
 	}
 	for _, e := range []intent.Endpoint{here, there} {
 		r.Outcomes[e.Device].MarkReported(e.Port, attrs...)
@@ -100,8 +115,62 @@ func (r *Link) Found(s Severity, fix, what string, a, b any, attrs ...qos.Attr) 
 	if roots == nil {
 		roots = r.Outcomes[here.Device].RootsOf(here.Port, attrs...)
 	}
-	k := linkCause{s, here.Device, r.Stated.Pos.String(), fix, what, fmt.Sprint(a), fmt.Sprint(b), r.cabledElsewhere(), strings.Join(roots, ",")}
+	k := linkCause{s, here.Device, where, fix, what, fmt.Sprint(a), fmt.Sprint(b), r.cabledElsewhere(), strings.Join(roots, ","), assumed}
 	r.groups.Add(k, linkEnds{here, there})
+}
+
+// departs reports whether the second end is the one to blame for a difference: the only one that
+// differs from the intent in the attributes, or else in About. If the intent itself contradicts, it is the end whose value an inner layer of the intent states, for example the port's
+// own and not the role's; from is the place of that value.
+func (r *Link) departs(attrs []qos.Attr) (second bool, from string) {
+	if len(attrs) == 0 && r.About != nil {
+		attrs = []qos.Attr{*r.About}
+	}
+	a, b := r.Outcomes[r.Stated.A.Device].Differs(r.Stated.A.Port, attrs...), r.Outcomes[r.Stated.B.Device].Differs(r.Stated.B.Port, attrs...)
+	if a || b {
+		return b && !a, ""
+	}
+	inA, atA := r.layer(r.Stated.A)
+	inB, atB := r.layer(r.Stated.B)
+	switch {
+	case inA > inB:
+		return false, atA
+	case inB > inA:
+		return true, atB
+	}
+	return r.Second, ""
+}
+
+// The layers of the intent that can state a value of a port.
+const (
+	layerFabric = iota
+	layerRole
+	layerSwitch
+	layerPort
+)
+
+// layer returns the innermost layer of the intent that states a value of From for an end, and where.
+func (r *Link) layer(e intent.Endpoint) (layer int, at string) {
+	p := PortAt(r.Intent, e)
+	if p == nil || r.From == nil {
+		return layerFabric, ""
+	}
+	layers := r.Intent.Layers(p.Switch)
+	for _, o := range r.From(p.Settings) {
+		n := layerPort
+		switch i := slices.IndexFunc(layers, func(s *intent.Settings) bool { return slices.Contains(r.From(s), o) }); {
+		case i == 0:
+			n = layerFabric
+		case i == len(layers)-1:
+			n = layerSwitch
+		case i > 0:
+			n = layerRole
+		}
+		if n > layer {
+			layer, at = n, o.String()
+		}
+	}
+	return layer, at
 }
 
 // FixOf returns the fix for two ends that differ in an attribute: to apply the intent if an end

@@ -86,7 +86,7 @@ func computePressure(r *checks.Switch, p *intent.Port, k *intent.Class, e qos.EC
 	if r.Source == checks.Saved && !drifted && sameSharing(s, plain) {
 		return out // the checks of the intent cover it
 	}
-	all := worst(slices.Concat(pausingFaults(r, p, k, s), markingFaults(r, p, k, e, drifted, s)))
+	all := pressureFaults(r, p, k, e, drifted, s)
 	alpha, off := strangeAlpha(r, p, k)
 	pool, name := smallPool(r, p, k)
 	alpha.cause, pool.cause = alpha.What, pool.What
@@ -99,7 +99,7 @@ func computePressure(r *checks.Switch, p *intent.Port, k *intent.Class, e qos.EC
 	}
 	// A fault that the platform's own alpha and pools would not cause is attributed to alpha or
 	// pool.
-	usual := slices.Concat(pausingFaults(r, p, k, plain), markingFaults(r, p, k, e, drifted, plain))
+	usual := pressureFaults(r, p, k, e, drifted, plain)
 	cause := &alpha
 	if name != "" {
 		cause = &pool
@@ -141,9 +141,22 @@ func sameSharing(a, b render.Sharing) bool {
 	return a.Pool.Bytes == b.Pool.Bytes && a.Pool.Alpha == b.Pool.Alpha && a.Pool.Fixed == b.Pool.Fixed
 }
 
+// pressureFaults compares the levels at which a class pauses and marks with each other, with the
+// frames that it carries and with the speed of the port. Faults of a curve that pauses precede and
+// pauses that come too early have one cause.
+func pressureFaults(r *checks.Switch, p *intent.Port, k *intent.Class, e qos.ECN, drifted bool, s render.Sharing) []fault {
+	pausing, marking := pausingFaults(r, p, k, s), markingFaults(r, p, k, e, drifted, s)
+	for i := range pausing {
+		if len(marking) > 0 {
+			pausing[i].attrs = marking[0].attrs
+		}
+	}
+	return append(pausing, marking...)
+}
+
 // markingFaults compares the ECN thresholds of a class with its pauses and with the speed of the
-// port. It returns the worst of ECN-03, ECN-04 and ECN-06, which are about the same curve. An
-// error in the curve itself is left to ECN-02.
+// port: ECN-03, ECN-04 and ECN-06 are about the same curve. An error in the curve itself is left to
+// ECN-02.
 func markingFaults(r *checks.Switch, p *intent.Port, k *intent.Class, e qos.ECN, drifted bool, s render.Sharing) []fault {
 	if !e.Enabled || e.Min > e.Max || k.ECN.Mode.V == intent.ECNOff && !drifted || e.Other != "" && e.Max == 0 {
 		return nil // the last case is a curve of the switch's own with unknown thresholds
@@ -199,7 +212,7 @@ func markingFaults(r *checks.Switch, p *intent.Port, k *intent.Class, e qos.ECN,
 	if d := c.Drains(p.Speed.V); ok && !d.Usual && (drifted || k.ECN.Mode.V == intent.ECNFixed) {
 		add("ECN-06", checks.Warning, "from %s to %s, a queue of %s to %s at %s; usual is %s to %s for the first and at most %s for the second", lo, hi, d.Min, d.Max, p.Speed.V, headroom.MinDrainLow, headroom.MinDrainHigh, headroom.MaxDrainHigh)
 	}
-	return worst(out)
+	return out
 }
 
 // activeGroups describes the active groups of a case: "4 active groups in one slice".
@@ -212,25 +225,6 @@ func activeGroups(s render.Sharing, l headroom.Limit) string {
 		what += ", with " + units.Bytes(s.Pool.Min).String() + " in reserve"
 	}
 	return what
-}
-
-// worst returns only the first of the most severe faults of one cause.
-func worst(of []fault) []fault {
-	if len(of) < 2 {
-		return of
-	}
-	first := of[0]
-	for _, f := range of[1:] {
-		if f.Severity.Rank() < first.Severity.Rank() {
-			first = f
-		}
-	}
-	for _, f := range of {
-		if f.id != first.id {
-			first.cover(f)
-		}
-	}
-	return []fault{first}
 }
 
 // cover adds the check of another fault with the same cause.
@@ -356,20 +350,22 @@ func usualPool(r *checks.Switch, name string) (pool qos.Pool, how string) {
 }
 
 // alphas records the alpha of lossless groups: the intent's, or the running one. Each value is
-// one finding, with the worst of its effects.
+// one finding, with the worst of its effects, and names the checks that fail at each port.
 func alphas(r *checks.Switch) {
 	group := fmt.Sprintf("%s of %s", r.Device.Desired.Platform.ASIC, checks.RoleOf(r.Device.Switch))
 	type found struct {
 		worst fault
 		ports []string
+		at    map[string][]checks.Covered // by port: the checks that fail there
 	}
 	causes := map[string]*found{}
 	note := func(f fault, port string) {
-		c := checks.Cached(&causes, f.cause, func() *found { return &found{worst: f} })
+		c := checks.Cached(&causes, f.cause, func() *found { return &found{worst: f, at: map[string][]checks.Covered{}} })
 		if f.worse(c.worst) {
 			c.worst = f
 		}
 		c.ports = append(c.ports, port)
+		c.at[port] = append(c.at[port], f.Covered...)
 	}
 	for p, q := range r.Ports() {
 		if r.Source == checks.Intended {
@@ -397,6 +393,7 @@ func alphas(r *checks.Switch) {
 		f := causes[c].worst
 		r.Outcome.MarkReported("", f.attrs...) // alpha of the whole switch
 		for _, port := range slices.Compact(causes[c].ports) {
+			f.Covered = causes[c].at[port]
 			r.Found(f.Finding, port, f.attrs...)
 		}
 	}

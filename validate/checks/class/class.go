@@ -58,7 +58,7 @@ var classificationChecks = []checks.Check{
 	},
 	{
 		ID: "CLS-05", Title: "the traffic of a lossless class and its pause are in different queues",
-		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning | checks.ReadsNIC,
 		Why:  "the peer's pause stops the wrong queue",
 		Fix:  "map traffic class and PFC priority to one queue",
 		Port: mapsAgree("queue", qos.TCToQueue, qos.PFCToQueue),
@@ -80,7 +80,7 @@ var classificationChecks = []checks.Check{
 	},
 	{
 		ID: "CLS-09", Title: "congestion notifications are not served first",
-		Rules: []checks.Rule{{Severity: checks.Error, When: "for a share below 10 %"}, {Severity: checks.Warning, When: "for a larger share, with the rest, and where only the usual DSCP shows their class"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "for a share below 10 %"}, {Severity: checks.Warning, When: "for a larger share, with the rest, and where only the usual DSCP shows their class"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning | checks.ReadsNIC,
 		Why:      "they queue behind data, and senders slow down late",
 		Fix:      "make their class strict",
 		Sources:  []string{"DCQCN, SIGCOMM 2015, section 3"},
@@ -89,7 +89,7 @@ var classificationChecks = []checks.Check{
 	},
 	{
 		ID: "CLS-10", Title: "congestion notifications share a lossless class",
-		Rules: []checks.Rule{{Severity: checks.Error, When: "where the switch has them in another class than the intent"}, {Severity: checks.Warning, When: "by the intent"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where the switch has them in another class than the intent"}, {Severity: checks.Warning, When: "by the intent"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning | checks.ReadsNIC,
 		Why:    "the congestion that they report can pause them",
 		Fix:    "give them their own class, strict and lossy",
 		Switch: notificationsPaused,
@@ -422,6 +422,8 @@ func rewrites(r *checks.Switch, p *intent.Port, _ *qos.Port, k *intent.Class) {
 
 func trustOfEnds(r *checks.Link) {
 	if a, b := r.A.Trust, r.B.Trust; a != b && a != "" && b != "" {
+		r.About = new(qos.KindTrust.Attr())
+		r.From = func(s *intent.Settings) []intent.Origin { return []intent.Origin{s.Trust.From} }
 		r.Found(checks.Warning, r.FixOf(qos.KindTrust.Attr()), "the port trusts %v, on %v %v", a, b)
 	}
 }

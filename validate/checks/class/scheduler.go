@@ -69,10 +69,8 @@ func strictAboveLossless(r *checks.Switch, p *intent.Port, q *qos.Port, k *inten
 	if !s.Set || !s.V.Strict || s.V.MaxRate > 0 || k.Lossless.V || k == cnp {
 		return
 	}
-	strictFirst := intent.SystemOf(r.Device.Switch.OS).StrictFirst
 	for _, l := range p.Settings.Classes {
-		o := q.Queues[l.Queue.V].Scheduler
-		if l.Lossless.V && o.Set && (l.Queue.V < k.Queue.V || !o.V.Strict && strictFirst) {
+		if l.Lossless.V && servedBefore(r, q, k, l) {
 			f := checks.Finding{Severity: checks.Error, What: fmt.Sprintf("strict class %s has no rate limit and is served before lossless class %s", k.Name, l.Name)}
 			if r.Source == checks.Intended {
 				f.Where = k.Strict.From.String()
@@ -83,12 +81,27 @@ func strictAboveLossless(r *checks.Switch, p *intent.Port, q *qos.Port, k *inten
 	}
 }
 
+// servedBefore reports whether the strict queue of class k is served before the queue of class l.
+func servedBefore(r *checks.Switch, q *qos.Port, k, l *intent.Class) bool {
+	s := q.Queues[l.Queue.V].Scheduler
+	return s.Set && (l.Queue.V < k.Queue.V || !s.V.Strict && intent.SystemOf(r.Device.Switch.OS).StrictFirst)
+}
+
 func losslessShare(r *checks.Switch, p *intent.Port, q *qos.Port, k *intent.Class) {
 	s := q.Queues[k.Queue.V].Scheduler
 	if k.Strict.V || !s.Set || s.V.Strict || s.V.Weight <= 0 {
 		return
 	}
 	have, should := shareOf(p.Settings, q, k), shareOf(p.Settings, r.Device.Desired.Ports[p.Name], k)
+	cnp, _, _ := nic.CNPClass(p.Settings)
+	unlimited := func(s qos.Opt[qos.Scheduler]) bool { return s.V.Strict && s.V.MaxRate == 0 }
+	for _, o := range p.Settings.Classes {
+		n := o.Queue.V
+		if o != cnp && unlimited(q.Queues[n].Scheduler) && !unlimited(r.Device.Desired.Ports[p.Name].Queues[n].Scheduler) && servedBefore(r, q, o, k) {
+			r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("strict class %s may leave nothing of the link to lossless class %s, the intent says %d %%", o.Name, k.Name, should)}, p.Name, qos.KindScheduler.At(n))
+			return
+		}
+	}
 	field := qos.KindScheduler.At(k.Queue.V)
 	if _, drifted := r.Differs(p.Name, field); drifted && have < should {
 		r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("lossless class %s has %d %% of the link, the intent says %d %%", k.Name, have, should)}, p.Name, field)

@@ -338,26 +338,11 @@ func headroomInUse(r *checks.Switch) {
 			}
 			if want.Reference != nil && xoff < want.Reference.XOFF {
 				lessThanModel(r, p, xoff, what+", ", "check the response time of the peer, or raise xoff", qos.KindHeadroom.At(g))
-			} else {
+			} else if !ok || intended != xoff { // else the checks of the intent say so
 				fillsTooLittle(r, p, xoff, what+", ", qos.KindHeadroom.At(g))
 			}
 		}
 	}
-}
-
-// usableHeadroom returns how much of its xoff a group can hold, and describes it. Where no pool has
-// the headroom, it is part of the group's own size: on NVIDIA's chips what xon leaves of it
-// (sonic-swss cfgmgr/buffer_headroom_mellanox.lua, size = xon + xoff), on others all of it.
-func usableHeadroom(r *checks.Switch, p *intent.Port, g int, h qos.Headroom) (xoff int64, what string) {
-	own := h.Size
-	if m := r.Device.Model; m != nil && m.ASIC().Vendor == catalog.NVIDIA {
-		own -= h.XON
-	}
-	if _, pool, ok := r.Memory.PoolOf(p.Name, g); !ok || pool.XOFF > 0 || own >= h.XOFF || r.Memory.SharedHeadroom() {
-		return h.XOFF, fmt.Sprintf("priority group %d has xoff %d B", g, h.XOFF)
-	}
-	own = max(own, 0)
-	return own, fmt.Sprintf("priority group %d has xoff %d B, of which its size of %d B with xon %d B holds %d B, and no pool has headroom", g, h.XOFF, h.Size, h.XON, own)
 }
 
 // headroomNotShown checks headroom that a switch does not show by the catalogue. If the

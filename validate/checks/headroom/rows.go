@@ -90,19 +90,6 @@ func plausibleRows(r *checks.Switch) {
 	}
 }
 
-// fillsTooLittle reports headroom that is as large as the model asks for, where a group can fill
-// less of it before the chip drops packets. The chip's maker tests this with the smallest packets;
-// nobody states it for others, so it is an information.
-func fillsTooLittle(r *checks.Switch, p *intent.Port, xoff int64, what string, attrs ...qos.Attr) {
-	need, u := r.Memory.Headroom(p).Reference, r.Memory.Usable(p, xoff)
-	if need == nil || u == nil || xoff < need.XOFF || u.Least >= need.XOFF {
-		return
-	}
-	r.Found(checks.Finding{Severity: checks.Info, Where: p.Cable.From.String(),
-		What: fmt.Sprintf("%s%d B above the %s model (%d B), and by the chip maker's own test a group fills only %d B of it before packets are lost", what, xoff-need.XOFF, need.Model, need.XOFF, u.Least),
-		Fix:  "let the ports share their headroom (buffers.overSubscription), use a shorter cable, or check the response time of the peer; 'roce-fabric explain' shows the sums"}, p.Name, attrs...)
-}
-
 // losslessHeadroom returns the headroom fields of a port's lossless priorities.
 func losslessHeadroom(r *checks.Switch, p *intent.Port) (out []qos.Attr) {
 	for _, prio := range r.Lossless(p.Settings).List() {

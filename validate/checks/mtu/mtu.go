@@ -88,22 +88,26 @@ func isMTUExplained(r *checks.Link) bool {
 }
 
 func mtuOfEnds(r *checks.Link) {
+	fabricMTU := func(s *intent.Settings) []intent.Origin { return []intent.Origin{s.MTU.Fabric.From} }
 	a, b := r.A.MTU, r.B.MTU
 	sent := sendersOn(r)
+	r.From, r.Second = fabricMTU, b < a
 	switch {
 	case isMTUExplained(r):
 	case a == b || a == 0 || b == 0:
 	case min(a, b) < max(sent.packet, sent.largestPacket()):
 		r.Found(checks.Error, r.FixOf(qos.KindMTU.Attr()), "its MTU is %v B, that of %v is %v B", a, b, qos.KindMTU.Attr())
 	default:
+		r.About = new(qos.KindMTU.Attr())
 		r.Found(checks.Info, r.FixOf(qos.KindMTU.Attr()), "its MTU is %v B, that of %v is %v B", a, b)
 	}
 }
 
 func mtuOfRDMA(r *checks.Link) {
 	a, b := r.A.MTU, r.B.MTU
+	r.Second = b < a
 	if need := sendersOn(r).largestPacket(); a > 0 && b > 0 && min(a, b) < need && !isMTUExplained(r) {
-		r.Found(checks.Error, r.FixOf(qos.KindMTU.Attr()), fmt.Sprintf("an RDMA packet of %d B has %d B with its headers; the port carries %%v B, %%v %%v B", sendersOn(r).payload, need), a, b, qos.KindMTU.Attr())
+		r.Found(checks.Error, r.FixOf(qos.KindMTU.Attr()), fmt.Sprintf("its MTU is %%v B, that of %%v is %%v B: full RDMA packets (%d B with headers) are lost", need), a, b, qos.KindMTU.Attr())
 	}
 }
 
@@ -114,7 +118,7 @@ func mtuOfRDMATowardsHost(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	if !linked || p.Uplink() || !q.MTU.Set || q.MTU.V >= need || r.CureOf(p.Name, qos.KindMTU.Attr()) != "" {
 		return
 	}
-	r.FoundTowards(peer, checks.Finding{Severity: checks.Error, What: fmt.Sprintf("an RDMA packet of %d B has %d B with its headers; the port carries %d B", p.Settings.MTU.RDMA.V, need, q.MTU.V)}, p.Name, qos.KindMTU.Attr())
+	r.FoundTowards(peer, checks.Finding{Severity: checks.Error, What: fmt.Sprintf("its MTU is %d B: full RDMA packets (%d B with headers) are lost", q.MTU.V, need)}, p.Name, qos.KindMTU.Attr())
 }
 
 func mtuTowardsHost(r *checks.Switch, p *intent.Port, q *qos.Port) {

@@ -128,7 +128,29 @@ func pfcOfEnds(r *checks.Link) {
 		if by := cmp.Or(r.A.PFCSaid, r.B.PFCSaid); by != "" {
 			r.Roots = []string{by}
 		}
-		r.Found(checks.Error, r.FixOf(qos.KindPFC.Attr()), "PFC is on for priorities %v, on %v for %v", r.A.PFC, r.B.PFC, qos.KindPFC.Attr())
+		differ := r.A.PFC ^ r.B.PFC
+		r.From = func(s *intent.Settings) (out []intent.Origin) {
+			for _, k := range s.Classes {
+				if differ.Has(k.Priority.V) {
+					out = append(out, k.Lossless.From, k.Priority.From)
+				}
+			}
+			return out
+		}
+		r.Found(checks.Error, r.FixOf(qos.KindPFC.Attr()), "PFC is %v; on %v it is %v", onFor(r.A.PFC), onFor(r.B.PFC), qos.KindPFC.Attr())
+	}
+}
+
+// onFor says which priorities PFC is on for: "off", "on for priority 3", "on for priorities 3 and 4".
+func onFor(set qos.PrioritySet) string {
+	switch l := set.List(); len(l) {
+	case 0:
+		return "off"
+	case 1:
+		return fmt.Sprintf("on for priority %d", l[0])
+	default:
+		last := l[len(l)-1]
+		return fmt.Sprintf("on for priorities %s and %d", (set &^ qos.Priorities(last)).Join(", "), last)
 	}
 }
 
@@ -138,7 +160,7 @@ func pfcTowardsHost(r *checks.Switch, p *intent.Port, q *qos.Port) {
 		return
 	}
 	if _, differs := r.Differs(p.Name, qos.KindPFC.Attr()); differs {
-		r.FoundTowards(peer, checks.Finding{Severity: checks.Error, Roots: ExplainedBy(r, p, q), What: fmt.Sprintf("PFC is on for priorities %s; by the intent, host NICs pause %s", q.PFC.Or(0), r.Lossless(p.Settings)), Fix: "apply the intent to the switch"},
+		r.FoundTowards(peer, checks.Finding{Severity: checks.Error, Roots: ExplainedBy(r, p, q), What: fmt.Sprintf("PFC is %s; the intent has it %s at both ends of the link", onFor(q.PFC.Or(0)), onFor(r.Lossless(p.Settings))), Fix: "apply the intent to the switch"},
 			p.Name, qos.KindPFC.Attr())
 	}
 }
@@ -341,6 +363,7 @@ func losslessControl(r *checks.Switch, p *intent.Port, _ *qos.Port, k *intent.Cl
 func asymmetry(r *checks.Link) {
 	if a, b := r.A.Asymmetric, r.B.Asymmetric; a.Set && b.Set && a.V != b.V {
 		on := map[bool]string{true: "on", false: "off"}
+		r.From = func(s *intent.Settings) []intent.Origin { return []intent.Origin{s.PFCAsymmetric.From} }
 		r.Found(checks.Warning, r.FixOf(qos.KindPFCAsymmetric.Attr()), "asymmetric PFC is %v, on %v %v", on[a.V], on[b.V], qos.KindPFCAsymmetric.Attr())
 	}
 }
