@@ -304,6 +304,9 @@ func (r *soloRun) negotiated(at textLine, policy string) {
 // so values are compared across all ports with PFC.
 func compareConfigs(cs []Config) []checks.Finding {
 	var out []checks.Finding
+	side := func(names []string) string {
+		return fmt.Sprintf("%d of %d switches (%s)", len(names), len(cs), natural.Fold(names))
+	}
 	compare := func(id string, s checks.Severity, what string, attr qos.Attr, value func(*qos.Device, *qos.Port) string) {
 		var values ordered.Groups[string, string]
 		at := map[string]string{}
@@ -337,13 +340,13 @@ func compareConfigs(cs []Config) []checks.Finding {
 					k := Lookup(id)
 					k.MayFind(s)
 					out = append(out, checks.Finding{ID: id, Severity: s, Device: name, Fix: k.FixAlone(), Where: at[name+v],
-						What: fmt.Sprintf(what, v, usual, natural.Fold(*values.At(usual)))})
+						What: fmt.Sprintf(what, v, side(*values.At(v)), usual, side(*values.At(usual)))})
 				}
 			}
 		}
 	}
-	compare("PFC-01", checks.Warning, "PFC is on for %s, and for %s on %s", qos.KindPFC.Attr(), func(_ *qos.Device, q *qos.Port) string { return q.PFC.V.String() })
-	compare("CLS-01", checks.Warning, "the lossless DSCPs are %s, and %s on %s", class.DSCPField, func(d *qos.Device, q *qos.Port) string {
+	compare("PFC-01", checks.Warning, "PFC is on for %s on %s, and for %s on %s", qos.KindPFC.Attr(), func(_ *qos.Device, q *qos.Port) string { return q.PFC.V.Words() })
+	compare("CLS-01", checks.Warning, "the lossless DSCPs are %s on %s, and %s on %s", class.DSCPField, func(d *qos.Device, q *qos.Port) string {
 		m := q.Maps.Or(d.GlobalMaps.V)
 		if m == nil || q.Trust.V == qos.TrustPCP {
 			return ""

@@ -59,3 +59,57 @@ func TestEndNotRead(t *testing.T) {
 		t.Errorf("found %v", fs)
 	}
 }
+
+// Without an intent nobody says which switch is right: a finding names both sides and counts them.
+func TestSidesWithoutIntent(t *testing.T) {
+	var cs []Config
+	for _, name := range []string{"leaf1", "leaf2", "leaf3"} {
+		set := qos.Priorities(3)
+		if name == "leaf2" {
+			set = qos.Priorities(3, 4)
+		}
+		cs = append(cs, Config{Name: name, File: name + ".json", Text: []byte("{}"), Running: &qos.Device{Ports: map[string]*qos.Port{"Ethernet0": {PFC: qos.Of(set)}}}})
+	}
+	want := "PFC is on for priorities 3 and 4 on 1 of 3 switches (leaf2), and for priority 3 on 2 of 3 switches (leaf1,leaf3)"
+	fs := compareConfigs(cs)
+	if len(fs) != 1 || fs[0].ID != "PFC-01" || fs[0].Device != "leaf2" || fs[0].What != want {
+		t.Errorf("found %+v", fs)
+	}
+}
+
+// Where most switches differ from the intent, the one that is as intended is not blamed, whatever
+// else of it differs.
+func TestMajorityIsWrong(t *testing.T) {
+	c := compile(t, closBase)
+	run := NewRun(c.Fabric())
+	for _, sw := range c.Fabric().Switches {
+		d, have := c.Device(sw), c.Device(sw).Desired
+		for _, p := range have.Ports {
+			if sw.Name == "leaf3" {
+				p.Queues[0].Scheduler = qos.Of(qos.Scheduler{Weight: 7})
+				p.Watchdog = qos.Of(d.Desired.Ports["Ethernet0"].Watchdog.V)
+				continue
+			}
+			if p.Maps.V != nil {
+				m := *p.Maps.V
+				m.DSCPToTC[26], m.DSCPToTC[48] = 0, 0
+				p.Maps = qos.Of(&m)
+			}
+			p.Queues[3].ECN.V.Min = 300_000
+			p.Watchdog.V.Detect *= 2
+		}
+		run.Add(Switch(d, have, checks.Running, &checks.State{}))
+	}
+	wrong := map[string]bool{}
+	for _, f := range run.Findings(today) {
+		for _, id := range []string{"CLS-01", "CLS-02", "ECN-05", "WD-05"} {
+			wrong[id] = wrong[id] || f.About(id)
+		}
+		if f.Device == "leaf3" && f.ID != "DRIFT" && f.Severity != checks.Info {
+			t.Errorf("blamed: %s %s: %s", f.ID, f.Place(), f.What)
+		}
+	}
+	if !wrong["CLS-02"] || !wrong["ECN-05"] {
+		t.Errorf("the switches that differ are not named: %v", wrong)
+	}
+}

@@ -35,7 +35,7 @@ func (r *Run) Findings(now time.Time) []checks.Finding {
 }
 
 // reportOutliers finds members whose value differs from that of most of their group; members
-// without drift count before all others. Of two equally frequent values, the usual one is the
+// with a value as intended count before all others. Of two equally frequent values, the usual one is the
 // one from the outer layer of the intent, then the one that sorts last. Assumed values are not
 // compared with each other.
 func (r *Run) reportOutliers() {

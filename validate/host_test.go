@@ -339,7 +339,7 @@ func hostCases() []brokenHost {
 		{"BUF-13", checks.Warning, port(func(p *nic.Port) { p.Buffers.V.Size[1] = 66023 }), "buffer 1 of lossless priority 3 has 66023 B, at 100G over 10m it needs 66024 B", "buffers: auto"},
 		{"ECN-11", checks.Error, port(func(p *nic.Port) {
 			p.ECN.V, p.NotificationPoint, p.ReactionPoint = 0, qos.Of(qos.Priorities(3)), qos.Of(qos.PrioritySet(0))
-		}), "the notification point is on for {3} and the reaction point for {}, the intent says {3} for both", "apply"},
+		}), "the notification point is on for priority 3 and the reaction point for no priority, the intent says priority 3 for both", "apply"},
 		{"ECN-11", checks.Error, port(func(p *nic.Port) { p.ECN.V = 0 }), "ecn is 0x00 {}, the intent says 0x08 {3} (layer driver)", "apply"},
 		{"ECN-11", checks.Error, port(func(p *nic.Port) {
 			upstream(p)
@@ -392,16 +392,16 @@ func hostCases() []brokenHost {
 		{"READ", checks.Info, func(h *hostCase) {
 			h.running.Missing = map[string]string{nic.FieldUppers: "more than 256 devices are over the NICs"}
 		}, "could not be read: uppers: more than 256", ""},
-		{"PFC-02", checks.Error, port(func(p *nic.Port) { p.PFC.V = 0 }), "the NIC pauses {}, the switch port pauses {3} (layer driver)", "host"},
-		{"PFC-02", checks.Error, func(h *hostCase) { h.running.Ports["eth0"].PFC.V = qos.Priorities(3, 4); h.ends = nil }, "the NIC pauses {3,4}, the intent says {3} for both ends", "host"},
-		{"PFC-02", checks.Error, port(func(p *nic.Port) { p.PFC.V, p.Buffers.V.PriorityToBuffer[3] = 0, 0 }), "the NIC pauses {}", "host"}, // without PFC it needs no buffer of its own
+		{"PFC-02", checks.Error, port(func(p *nic.Port) { p.PFC.V = 0 }), "the NIC pauses no priority, the switch port pauses priority 3 (layer driver)", "host"},
+		{"PFC-02", checks.Error, func(h *hostCase) { h.running.Ports["eth0"].PFC.V = qos.Priorities(3, 4); h.ends = nil }, "the NIC pauses priorities 3 and 4, the intent says priority 3 for both ends", "host"},
+		{"PFC-02", checks.Error, port(func(p *nic.Port) { p.PFC.V, p.Buffers.V.PriorityToBuffer[3] = 0, 0 }), "the NIC pauses no priority", "host"}, // without PFC it needs no buffer of its own
 		{"PFC-05", checks.Error, port(func(p *nic.Port) { p.LinkPause.V = true }), "link_pause is on, the intent says off", "apply"},
 		{"SCH-04", checks.Warning, port(func(p *nic.Port) { p.ETS.V.TSA[6] = nic.TSAETS }), "ets is ", "apply"},
 
 		{"DRIFT", checks.Error, func(h *hostCase) {
 			h.running.Ports["eth0"].PFC.V = 0
 			h.ends["leaf1/Ethernet0"] = checks.End{MTU: 9100, Known: true}
-		}, "the NIC and the switch port pause {}, the intent says {3}", "both"},
+		}, "the NIC and the switch port pause no priority, the intent says priority 3", "both"},
 		{"DRIFT", checks.Warning, port(func(p *nic.Port) { p.CNPDSCP.V = 56 }), "cnp_dscp is 56, the intent says 48", "apply"},
 		{"DRIFT", checks.Warning, port(func(p *nic.Port) { p.MTU.V = 8000 }), "mtu is 8000, the intent says 9000", "apply"},
 		{"DRIFT", checks.Error, port(func(p *nic.Port) { p.Mode.V = "IB/RoCE v1" }), "mode is IB/RoCE v1, the intent says RoCE v2 (layer rdma)", "apply"},

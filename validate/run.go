@@ -93,7 +93,7 @@ func (r *Run) Add(s *Result) {
 	}
 	for i, p := range kept.sw.Ports {
 		if e, ok := s.ends[p.Name]; ok {
-			e.Source, e.Drifted = s.source, s.outcome.Drifted[p.Name]
+			e.Source = s.source
 			kept.ends[i] = r.alike.end(e)
 		}
 		if n, ok := s.neighbors[p.Name]; ok {

@@ -122,7 +122,7 @@ func ReadSummary(f *intent.Fabric, b []byte) (*Result, error) {
 		return nil, fmt.Errorf("the summary is for %q, which is not a switch of the intent", in.Switch)
 	}
 	s := &Result{undoes: in.Undoes, sw: sw, source: in.Source, identity: in.Identity, ends: map[string]checks.End{}, neighbors: in.Neighbors,
-		outcome: &checks.Outcome{Drifted: map[string]bool{}}}
+		outcome: &checks.Outcome{}}
 	for _, f := range in.Findings {
 		f.Finding.Roots, f.Finding.Covered = f.Roots, f.Covered
 		s.outcome.Findings.List = append(s.outcome.Findings.List, f.Finding)
@@ -139,9 +139,7 @@ func ReadSummary(f *intent.Fabric, b []byte) (*Result, error) {
 	}
 	var changes []qos.Change
 	for _, d := range in.Drift {
-		at := d.Change.Place()
 		changes = append(changes, d.Change)
-		s.outcome.Drifted[at.Port] = true
 		s.outcome.Reported = append(s.outcome.Reported, d.Explained)
 	}
 	s.outcome.Drift = checks.DriftOf(changes)

@@ -88,6 +88,20 @@ func (s PrioritySet) Len() int { return bits.OnesCount8(uint8(s)) }
 // String returns "{3,4}".
 func (s PrioritySet) String() string { return "{" + s.Join(",") + "}" }
 
+// Words returns the priorities for a sentence: "no priority", "priority 3", "priorities 3 and 4".
+func (s PrioritySet) Words() string {
+	l := s.List()
+	switch n := len(l); n {
+	case 0:
+		return "no priority"
+	case 1:
+		return "priority " + s.Join("")
+	default:
+		last := Priorities(l[n-1])
+		return "priorities " + (s &^ last).Join(", ") + " and " + last.Join("")
+	}
+}
+
 // Join returns the priorities with sep between them: "3,4".
 func (s PrioritySet) Join(sep string) string {
 	var b strings.Builder

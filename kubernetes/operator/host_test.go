@@ -28,7 +28,7 @@ func TestHost(t *testing.T) {
 	// Compared with what leaf1 runs; the intent says {3}.
 	b.until(h, "it is compared with leaf1", func() bool {
 		return h.Status.LastSeen != nil && slices.ContainsFunc(h.Status.Findings, func(fd v1alpha1.Finding) bool {
-			return fd.ID == "PFC-02" && strings.HasPrefix(fd.What, "the NIC pauses {}, the switch port pauses {3,4} ")
+			return fd.ID == "PFC-02" && strings.HasPrefix(fd.What, "the NIC pauses no priority, the switch port pauses priorities 3 and 4 ")
 		})
 	})
 	b.until(f, "a verdict", func() bool { return f.Status.Devices == 3 && f.Status.Reachable == 3 })

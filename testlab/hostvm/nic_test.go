@@ -196,7 +196,7 @@ func TestNICInAKernel(t *testing.T) {
 	_, rest, _ := strings.Cut(out, "corrupt")
 	corrupt, _, _ := strings.Cut(rest, "mended")
 	words := strings.Join(strings.Fields(corrupt), " ")
-	if !strings.Contains(words, "error PFC-02 vm roce0: the NIC pauses {}, the intent says {3} for both ends (layer driver)") || !strings.Contains(words, "the NICs of vm: 1 error") {
+	if !strings.Contains(words, "error PFC-02 vm roce0: the NIC pauses no priority, the intent says priority 3 for both ends (layer driver)") || !strings.Contains(words, "the NICs of vm: 1 error") {
 		t.Errorf("what was corrupted is not what is found:\n%s", corrupt)
 	}
 }

@@ -203,9 +203,8 @@ type End struct {
 	Known      bool
 
 	Source   Source
-	Assumed  bool // the switch was not read
-	Intended bool // the settings are as intended
-	Drifted  bool
+	Assumed  bool   // the switch was not read
+	Intended bool   // the settings are as intended
 	PFCSaid  string // root of the finding that explains why PFC is not as intended; "" if none does
 	MTUSaid  bool   // MTU-05 explains why the MTU is not as intended
 	Wire     Wire

@@ -39,7 +39,6 @@ func (d *Drift) find(port string, attr qos.Attr) (qos.Change, bool) {
 type Outcome struct {
 	Findings  Collector
 	Drift     *Drift
-	Drifted   map[string]bool    // ports with drift; "" is the switch
 	explained map[qos.Place]bool // attributes that findings are about and that do not differ
 	Reported  []bool             // by change of drift: whether a finding is about it
 	Traits    []Trait

@@ -128,10 +128,6 @@ func (r *Switch) Compare() {
 	out := r.Outcome
 	out.Drift = DriftOf(diff(r.Config, r.Device.Desired))
 	out.Reported = make([]bool, len(out.Drift.Changes))
-	out.Drifted = map[string]bool{}
-	for _, ch := range out.Drift.Changes {
-		out.Drifted[ch.Port] = true
-	}
 }
 
 // Switch is what one check sees of one switch.

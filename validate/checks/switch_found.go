@@ -67,16 +67,19 @@ func (r *Switch) Differs(port string, attr qos.Attr) (qos.Change, bool) {
 }
 
 // Trait records the value of a member of a group whose members should be equal. The member is a
-// port, or the switch if port is "".
-func (r *Switch) Trait(group, value, port, where string) {
-	r.add(Trait{Group: group, Value: value, Port: port, Where: where})
+// port, or the switch if port is "". attrs are the attributes that the value is from; none if the
+// intent does not state it.
+func (r *Switch) Trait(group, value, port, where string, attrs ...qos.Attr) {
+	r.Compare()
+	r.Member(Trait{Group: group, Value: value, Port: port, Where: where, Sound: !r.Outcome.Differs(port, attrs...)})
 }
 
 // Setting records a trait for a value from a port's settings. from return the settings that
 // determine the value: the finding names the line of the innermost one. assumed says where the
 // value comes from if the intent does not state it; otherwise it is "".
-func (r *Switch) Setting(group, value, assumed string, p *intent.Port, from ...func(*intent.Settings) intent.Origin) {
-	t := Trait{Group: group, Value: value, Assumed: assumed, Port: p.Name}
+func (r *Switch) Setting(group, value, assumed string, p *intent.Port, attr qos.Attr, from ...func(*intent.Settings) intent.Origin) {
+	r.Compare()
+	t := Trait{Group: group, Value: value, Assumed: assumed, Port: p.Name, Sound: !r.Outcome.Differs(p.Name, attr)}
 	for _, of := range from {
 		at := of(p.Settings)
 		layer := slices.IndexFunc(r.layers, func(s *intent.Settings) bool { return of(s) == at })
@@ -87,12 +90,12 @@ func (r *Switch) Setting(group, value, assumed string, p *intent.Port, from ...f
 			t.Where, t.Layer = at.String(), layer
 		}
 	}
-	r.add(t)
+	r.Member(t)
 }
 
-func (r *Switch) add(t Trait) {
-	r.Compare()
-	t.Check, t.Sound = r.Check, !r.Outcome.Drifted[t.Port]
+// Member records a trait of the current check.
+func (r *Switch) Member(t Trait) {
+	t.Check = r.Check
 	r.Outcome.Traits = append(r.Outcome.Traits, t)
 }
 
@@ -102,5 +105,5 @@ type Trait struct {
 	Assumed      string
 	Port, Where  string
 	Layer        int  // of the intent that states the value: 0 is the fabric
-	Sound        bool // the member has no drift
+	Sound        bool // the value is as intended
 }

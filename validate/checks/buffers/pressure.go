@@ -370,7 +370,7 @@ func alphas(r *checks.Switch) {
 	for p, q := range r.Ports() {
 		if r.Source == checks.Intended {
 			if n, assumed, ok := alphaOf(r, p); ok && r.Lossless(p.Settings) != 0 {
-				r.Setting(group, fmt.Sprintf("2^%d", n), assumed, p, func(s *intent.Settings) intent.Origin { return s.Buffers.Alpha.From })
+				r.Setting(group, fmt.Sprintf("2^%d", n), assumed, p, qos.KindHeadroomModel.Attr(), func(s *intent.Settings) intent.Origin { return s.Buffers.Alpha.From })
 			}
 			continue
 		}
@@ -385,7 +385,7 @@ func alphas(r *checks.Switch) {
 			if f, ok := x.of("BUF-09"); ok {
 				note(f, p.Name)
 			} else if n, ok := alphaInUse(r, p, k.Priority.V); ok && q.Groups[k.Priority.V].Headroom.Set {
-				r.Trait(fmt.Sprintf("%s, %s over %s", group, p.Speed.V, p.Cable.V), fmt.Sprintf("2^%d", n), p.Name, p.Pos.String())
+				r.Trait(fmt.Sprintf("%s, %s over %s", group, p.Speed.V, p.Cable.V), fmt.Sprintf("2^%d", n), p.Name, p.Pos.String(), qos.KindHeadroom.At(k.Priority.V))
 			}
 		}
 	}

@@ -314,12 +314,13 @@ func classOfDSCP(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	if m == nil || trustOf(p, q) != qos.TrustDSCP {
 		return // the port does not classify by DSCP: CLS-04 and CLS-14
 	}
+	want := r.Device.Desired.ClassifiedBy(p.Name)
 	for _, k := range p.Settings.Classes {
 		if k.Rest {
 			continue
 		}
 		for _, d := range k.DSCP.V {
-			r.Trait(strconv.Itoa(d), strconv.Itoa(int(m.DSCPToTC[d])), p.Name, k.DSCP.From.String())
+			r.Member(checks.Trait{Group: strconv.Itoa(d), Value: strconv.Itoa(int(m.DSCPToTC[d])), Port: p.Name, Where: k.DSCP.From.String(), Sound: want == nil || want.DSCPToTC[d] == m.DSCPToTC[d]})
 		}
 	}
 }

@@ -90,11 +90,11 @@ func (p *portCheck) pfc(changes []nic.Change) {
 	switch {
 	case have == want: // if the switch differs, a check of the switch reports it
 	case p.far.Known && have != p.far.PFC:
-		p.foundTowards("PFC-02", checks.Error, nic.FieldPFC, fix(applyHost), "the NIC pauses %s, the switch port pauses %s", have, p.far.PFC)
+		p.foundTowards("PFC-02", checks.Error, nic.FieldPFC, fix(applyHost), "the NIC pauses %s, the switch port pauses %s", have.Words(), p.far.PFC.Words())
 	case p.far.Known:
-		p.foundTowards("DRIFT", checks.Error, nic.FieldPFC, fix("apply the intent to both ends"), "the NIC and the switch port pause %s, the intent says %s", have, want)
+		p.foundTowards("DRIFT", checks.Error, nic.FieldPFC, fix("apply the intent to both ends"), "the NIC and the switch port pause %s, the intent says %s", have.Words(), want.Words())
 	default:
-		p.found("PFC-02", checks.Error, nic.FieldPFC, fix(applyHost), "the NIC pauses %s, the intent says %s for both ends", have, want)
+		p.found("PFC-02", checks.Error, nic.FieldPFC, fix(applyHost), "the NIC pauses %s, the intent says %s for both ends", have.Words(), want.Words())
 	}
 }
 
@@ -211,7 +211,7 @@ func (p *portCheck) dscp(ch nic.Change) {
 // notification point answers marked packets, the reaction point slows down.
 func (p *portCheck) congestion(ch nic.Change) {
 	if np, rp := p.have.NotificationPoint, p.have.ReactionPoint; np.Set && rp.Set && np.V != rp.V {
-		p.add("ECN-11", checks.Error, p.name, ch.Reason, blockedOr(ch, applyHost), "the notification point is on for %s and the reaction point for %s, the intent says %s for both (layer %s)", np.V, rp.V, p.want.ECN.V, ch.Layer)
+		p.add("ECN-11", checks.Error, p.name, ch.Reason, blockedOr(ch, applyHost), "the notification point is on for %s and the reaction point for %s, the intent says %s for both (layer %s)", np.V.Words(), rp.V.Words(), p.want.ECN.V.Words(), ch.Layer)
 		return
 	}
 	p.differs("ECN-11", checks.Error, ch)

@@ -141,7 +141,7 @@ func markedHops(r *checks.Switch, p *intent.Port, q *qos.Port, k *intent.Class) 
 	switch {
 	case !e.Set || !kept && !wanted:
 	default:
-		r.Trait(k.Name, strconv.FormatBool(e.V.Enabled), p.Name, k.ECN.Mode.From.String())
+		r.Trait(k.Name, strconv.FormatBool(e.V.Enabled), p.Name, k.ECN.Mode.From.String(), qos.KindECN.At(k.Queue.V))
 	}
 }
 

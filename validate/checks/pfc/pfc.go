@@ -141,17 +141,12 @@ func pfcOfEnds(r *checks.Link) {
 	}
 }
 
-// onFor says which priorities PFC is on for: "off", "on for priority 3", "on for priorities 3 and 4".
+// onFor says which priorities PFC is on for: "off", "on for priority 3".
 func onFor(set qos.PrioritySet) string {
-	switch l := set.List(); len(l) {
-	case 0:
+	if set == 0 {
 		return "off"
-	case 1:
-		return fmt.Sprintf("on for priority %d", l[0])
-	default:
-		last := l[len(l)-1]
-		return fmt.Sprintf("on for priorities %s and %d", (set &^ qos.Priorities(last)).Join(", "), last)
 	}
+	return "on for " + set.Words()
 }
 
 func pfcTowardsHost(r *checks.Switch, p *intent.Port, q *qos.Port) {

@@ -150,7 +150,7 @@ func watchdogTimes(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	if w.Detect > longDetect {
 		r.Found(checks.Finding{Severity: checks.Warning, Where: p.Settings.Watchdog.Detect.From.String(), What: fmt.Sprintf("a PFC storm lasts %s before the watchdog acts", w.Detect), Fix: r.FixOf(r.Check.Fix, p.Name, qos.KindWatchdog.Attr())}, p.Name)
 	}
-	r.Setting(checks.RoleOf(r.Device.Switch)+checks.Towards(p), string(w.Action)+" detect "+w.Detect.String()+" restore "+w.Restore.String(), "", p,
+	r.Setting(checks.RoleOf(r.Device.Switch)+checks.Towards(p), string(w.Action)+" detect "+w.Detect.String()+" restore "+w.Restore.String(), "", p, qos.KindWatchdog.Attr(),
 		func(s *intent.Settings) intent.Origin { return s.Watchdog.Detect.From },
 		func(s *intent.Settings) intent.Origin { return s.Watchdog.Restore.From },
 		func(s *intent.Settings) intent.Origin { return s.Watchdog.Action.From })
