@@ -28,6 +28,9 @@ var classPairs = []pair{
 	{id: "CLS-07", severity: checks.Warning, base: "trimmed", config: "leaf1", edit: onMaps(func(m *qos.Maps) { m.TCToDSCP[1] = 8 }), place: "leaf1 Ethernet0", says: "packets of class bulk leave with DSCP 8", fix: "unless the other end of the link wants it"},
 	{id: "CLS-07", severity: checks.Error, config: "leaf1", edit: onMaps(func(m *qos.Maps) { m.TCToDSCP[3] = 8 }), place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "packets of class rdma leave with DSCP 8", fix: "apply the intent"},
 	{id: "CLS-09", severity: checks.Warning, base: "shares 30", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class cnp of congestion notifications has 10 % of the link", fix: "strict"},
+	{id: "CLS-09", severity: checks.Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) {
+		p.Queues[0].Scheduler.V, p.Queues[6].Scheduler.V = qos.Scheduler{Strict: true}, qos.Scheduler{Weight: 5}
+	}), place: "leaf1 Ethernet0", says: "has 7 % of what strict class default leaves of the link and is not strict", fix: "apply", also: []string{"SCH-02", "SCH-03"}},
 	{id: "CLS-09", severity: checks.Error, base: "shares 35", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "has 5 % of the link", fix: "strict"},
 	{id: "CLS-09", severity: checks.Warning, base: "notif", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "congestion notifications, DSCP 48 by default, are in class notif, which has 5 % of the link", fix: "strict"},
 	{id: "CLS-09", severity: checks.Warning, old: "  cnp: {priority: 6, dscp: [48], strict: true}\n", new: "", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 48 by default, are in class default with the rest", fix: "add a class cnp"},

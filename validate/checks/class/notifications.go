@@ -38,11 +38,14 @@ func notificationsServed(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	if drifted && !known {
 		return // a drifted queue is an error, even though the class is a guess
 	}
-	share := shareOf(p.Settings, q, k)
-	f := checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("class %s of congestion notifications has %d %% of the link and is not strict", k.Name, share)}
+	share, of := shareOf(p.Settings, q, k), "the link"
+	if o := unlimitedBefore(r, p, q, k); o != nil {
+		of = "what strict class " + o.Name + " leaves of the link"
+	}
+	f := checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("class %s of congestion notifications has %d %% of %s and is not strict", k.Name, share, of)}
 	switch {
 	case !known:
-		f.What = fmt.Sprintf("congestion notifications, DSCP %d by default, are in class %s, which has %d %% of the link and is not strict", nic.DefaultCNPDSCP, k.Name, share)
+		f.What = fmt.Sprintf("congestion notifications, DSCP %d by default, are in class %s, which has %d %% of %s and is not strict", nic.DefaultCNPDSCP, k.Name, share, of)
 	case share < highShare:
 		f.Severity = checks.Error
 	}

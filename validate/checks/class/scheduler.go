@@ -87,20 +87,34 @@ func servedBefore(r *checks.Switch, q *qos.Port, k, l *intent.Class) bool {
 	return s.Set && (l.Queue.V < k.Queue.V || !s.V.Strict && intent.SystemOf(r.Device.Switch.OS).StrictFirst)
 }
 
+// unlimited reports whether the queue of a class is strict and has no limit to its rate.
+func unlimited(q *qos.Port, k *intent.Class) bool {
+	s := q.Queues[k.Queue.V].Scheduler.V
+	return s.Strict && s.MaxRate == 0
+}
+
+// unlimitedBefore returns the first unlimited class that is served before class k, other than that of
+// congestion notifications; nil if there is none.
+func unlimitedBefore(r *checks.Switch, p *intent.Port, q *qos.Port, k *intent.Class) *intent.Class {
+	cnp, _, _ := nic.CNPClass(p.Settings)
+	for _, o := range p.Settings.Classes {
+		if o != cnp && o != k && unlimited(q, o) && servedBefore(r, q, o, k) {
+			return o
+		}
+	}
+	return nil
+}
+
 func losslessShare(r *checks.Switch, p *intent.Port, q *qos.Port, k *intent.Class) {
 	s := q.Queues[k.Queue.V].Scheduler
 	if k.Strict.V || !s.Set || s.V.Strict || s.V.Weight <= 0 {
 		return
 	}
 	have, should := shareOf(p.Settings, q, k), shareOf(p.Settings, r.Device.Desired.Ports[p.Name], k)
-	cnp, _, _ := nic.CNPClass(p.Settings)
-	unlimited := func(s qos.Opt[qos.Scheduler]) bool { return s.V.Strict && s.V.MaxRate == 0 }
-	for _, o := range p.Settings.Classes {
-		n := o.Queue.V
-		if o != cnp && unlimited(q.Queues[n].Scheduler) && !unlimited(r.Device.Desired.Ports[p.Name].Queues[n].Scheduler) && servedBefore(r, q, o, k) {
-			r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("strict class %s may leave nothing of the link to lossless class %s, the intent says %d %%", o.Name, k.Name, should)}, p.Name, qos.KindScheduler.At(n))
-			return
-		}
+	o := unlimitedBefore(r, p, q, k)
+	if o != nil && !unlimited(r.Device.Desired.Ports[p.Name], o) {
+		r.Found(checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("strict class %s may leave nothing of the link to lossless class %s, the intent says %d %%", o.Name, k.Name, should)}, p.Name, qos.KindScheduler.At(o.Queue.V))
+		return
 	}
 	field := qos.KindScheduler.At(k.Queue.V)
 	if _, drifted := r.Differs(p.Name, field); drifted && have < should {
