@@ -5,6 +5,7 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -20,7 +21,8 @@ type aboutJSON struct {
 	SONiCReleases []string            `json:"sonic_releases"`
 	Releases      map[string][]string `json:"releases"`
 	Config        Config              `json:"config"`
-	Models        []aboutModel        `json:"models"`
+	ModelCounts   map[string]int      `json:"model_counts"` // by system
+	Models        []aboutModel        `json:"models,omitempty"`
 }
 
 // Config describes the user's file of default flags.
@@ -49,10 +51,10 @@ type aboutModel struct {
 	Note   string         `json:"note,omitempty"`
 }
 
-// About writes the program's version, the releases and switch models it supports, and the
-// user's default flags.
-func About(w io.Writer, version string, systems drivers.Systems, config Config, asJSON bool) error {
-	a := aboutJSON{Config: config, Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Releases: map[string][]string{}}
+// About writes the program's version, the releases and the number of switch models it supports,
+// the user's default flags and, if models is set, the models.
+func About(w io.Writer, version string, systems drivers.Systems, config Config, asJSON, models bool) error {
+	a := aboutJSON{Config: config, Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Releases: map[string][]string{}, ModelCounts: map[string]int{}}
 	known := ""
 	for _, s := range systems {
 		if s.Releases != nil {
@@ -61,25 +63,27 @@ func About(w io.Writer, version string, systems drivers.Systems, config Config, 
 		}
 	}
 	a.SONiCReleases = a.Releases["sonic"]
-	if !asJSON {
-		var models []string
-		for _, os := range intent.Systems() {
-			if n := len(catalog.ModelsOf(os)); n > 0 {
-				models = append(models, fmt.Sprintf("%d of %s", n, os))
-			}
-		}
-		_, err := fmt.Fprintf(w, "roce-fabric %s %s %s\n%smodels: %s\nconfig: %s\n", a.Version, a.Go, a.Platform, known, strings.Join(models, ", "), config)
-		return err
-	}
+	var counts []string
 	for _, os := range intent.Systems() {
-		for _, name := range catalog.ModelsOf(os) {
-			m, ok := catalog.ModelOf(os, name)
-			if !ok {
-				continue
+		names := catalog.ModelsOf(os)
+		if len(names) > 0 {
+			a.ModelCounts[os] = len(names)
+			counts = append(counts, fmt.Sprintf("%d of %s", len(names), os))
+		}
+		for _, name := range names {
+			if m, ok := catalog.ModelOf(os, name); ok && models {
+				tested, _ := m.SelfTest()
+				a.Models = append(a.Models, aboutModel{os, m.Name, m.Vendor, m.ASICID, tested, m.Note})
 			}
-			tested, _ := m.SelfTest()
-			a.Models = append(a.Models, aboutModel{os, m.Name, m.Vendor, m.ASICID, tested, m.Note})
 		}
 	}
-	return WriteDocument(w, a)
+	if asJSON {
+		return WriteDocument(w, a)
+	}
+	fmt.Fprintf(w, "roce-fabric %s %s %s\n%smodels: %s\nconfig: %s\n", a.Version, a.Go, a.Platform, known, strings.Join(counts, ", "), config)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, m := range a.Models {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", m.OS, m.Name, m.ASIC)
+	}
+	return t.Flush()
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"runtime"
 	"slices"
@@ -32,6 +33,7 @@ type app struct {
 	report.Console
 
 	file     string
+	argument bool // file is an argument, not a flag
 	only     []string
 	sudo     string   // --sudo
 	reports  []string // arguments of --report
@@ -61,6 +63,9 @@ type app struct {
 	// wrap replaces the store of the runs; nil keeps it.
 	wrap func(store.Store) store.Store
 
+	// yaml takes the JSON of a command with --output yaml; nil for others.
+	yaml io.WriteCloser
+
 	// completing is set when the shell requests completions.
 	completing bool
 
@@ -74,6 +79,11 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if a.yaml != nil {
+		if wrong := a.yaml.Close(); wrong != nil {
+			err = errors.Join(err, wrong)
+		}
+	}
 	if ctx.Err() != nil && !a.waited {
 		err = interrupted(err)
 	}
@@ -99,19 +109,50 @@ func (a *app) run(ctx context.Context, args []string) int {
 		status = exitUsage
 	}
 	if wantsJSON(args) {
-		// The command line was rejected before --output was read.
+		// The command line was rejected before --output was read. Errors are JSON with yaml, too.
 		a.Output = "json"
 	}
 	a.Error(err)
 	return status
 }
 
-// fileFlag adds -f.
+// fileFlag adds -f. A command without arguments takes the intent as one, too.
 func (a *app) fileFlag(c *cobra.Command) {
 	usual := cmp.Or(a.Getenv("ROCE_FABRIC_FILE"), "fabric.yaml")
 	c.Flags().StringVarP(&a.file, "file", "f", usual, "the intent: a file, a folder, or - for standard input (or ROCE_FABRIC_FILE)")
 	_ = c.MarkFlagFilename("file", "yaml", "yml")
+	if !takesNone(c) {
+		return
+	}
+	c.Use += " [INTENT]"
+	c.Args = cobra.MaximumNArgs(1)
+	c.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, noFile
+		}
+		return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+	}
+	addPreCheck(c, func(cmd *cobra.Command) error {
+		args := cmd.Flags().Args()
+		switch {
+		case len(args) == 0:
+			return nil
+		case cmd.Flags().Changed("file"):
+			return usage("INTENT and --file exclude each other")
+		}
+		if plan, err := fleet.OpenPlan(args[0]); err == nil {
+			_ = plan.Close() // nothing was written
+			name := words.Shell(args[0])
+			return usageHint(fmt.Sprintf("'roce-fabric plan show %s' shows it, 'roce-fabric apply --plan %s' carries it out", name, name),
+				"%s is a saved plan, not an intent", args[0])
+		}
+		a.argument = true
+		return cmd.Flags().Set("file", args[0])
+	})
 }
+
+// takesNone reports whether a command takes no arguments.
+func takesNone(c *cobra.Command) bool { return c.Args != nil && c.Args(c, []string{"x"}) != nil }
 
 // intentFlags adds the flags of commands that read an intent; devices describes what --only
 // selects.
@@ -174,8 +215,12 @@ func addPreCheck(c *cobra.Command, check func(cmd *cobra.Command) error) {
 	}
 }
 
-// outputFlag adds --output with the given forms; the first one is the default.
+// outputFlag adds --output with the given forms; the first one is the default. What has a form json
+// also has a form yaml, which is made from it.
 func (a *app) outputFlag(c *cobra.Command, forms ...string) {
+	if i := slices.Index(forms, "json"); i >= 0 {
+		forms = slices.Insert(slices.Clone(forms), i+1, "yaml")
+	}
 	c.Flags().StringVarP(&a.Output, "output", "o", forms[0], "form of the result: "+strings.Join(forms, "|"))
 	a.choices(c, "output", forms...)
 	addPreCheck(c, func(cmd *cobra.Command) error {
@@ -186,6 +231,10 @@ func (a *app) outputFlag(c *cobra.Command, forms ...string) {
 				hint = "did you mean --output " + near + "?"
 			}
 			return usageHint(hint, "--output %s: %s writes %s", bad, cmd.CommandPath(), strings.Join(forms, " or "))
+		}
+		if a.Output == "yaml" {
+			a.yaml = report.YAML(a.Out)
+			a.Output, a.Out = "json", a.yaml
 		}
 		return nil
 	})
@@ -256,6 +305,9 @@ func (a *app) loadWith(ctx context.Context, take fleet.Take, set []string) (*fle
 		return nil, err
 	}
 	f, err := fleet.Load(ctx, a.file, fleet.LoadOptions{Stdin: a.In, Name: a.name, Only: a.only, Take: take, Set: set})
+	if errors.Is(err, fs.ErrNotExist) && a.argument && !strings.ContainsAny(a.file, "./") {
+		return nil, usageHint(fmt.Sprintf("the intent is a file or a folder; --only %s picks a device of it", words.Shell(a.file)), "%w", err)
+	}
 	return f, missingIntent(err)
 }
 

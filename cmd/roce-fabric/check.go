@@ -126,7 +126,7 @@ func (a *app) check(ctx context.Context, o checkOptions) error {
 func (a *app) listChecks() error {
 	all := validate.Checks()
 	if a.Output != "text" && a.Output != "json" || len(a.reports) > 0 {
-		return usage("check --list writes text or json to standard output")
+		return usage("check --list writes text, json or yaml to standard output")
 	}
 	if a.Output == "json" {
 		return report.WriteJSON(a.Out, map[string]any{"format": report.Format, "checks": all})

@@ -167,7 +167,7 @@ func completePlan(_ *cobra.Command, _ []string, typed string) (out []string, _ c
 // quietly disables cobra's default completion of file names for commands without arguments and
 // for numeric or duration flags.
 func (a *app) quietly(c *cobra.Command) {
-	if takesNone := c.Args != nil && c.Args(c, []string{"x"}) != nil; takesNone && c.ValidArgsFunction == nil && len(c.ValidArgs) == 0 {
+	if takesNone(c) && c.ValidArgsFunction == nil && len(c.ValidArgs) == 0 {
 		c.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {

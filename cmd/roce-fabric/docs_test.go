@@ -11,8 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/roce-fabric/roce-fabric/report"
 )
 
 // commandLine is a command line of this program found in a text.
@@ -113,8 +115,9 @@ func TestCommandLinesThatWouldNotRun(t *testing.T) {
 	for text, want := range map[string]string{
 		"roce-fabric paln":                         `unknown command "paln"`,
 		"roce-fabric plan --svae x":                "unknown flag: --svae",
-		"roce-fabric plan extra":                   "takes no arguments",
-		"roce-fabric check --output yaml":          "--output yaml",
+		"roce-fabric plan a extra":                 "takes [INTENT], not",
+		"roce-fabric version extra":                "takes no arguments",
+		"roce-fabric check --output toml":          "--output toml",
 		"roce-fabric validate --report yaml=r":     `unknown form "yaml"`,
 		"roce-fabric apply --allow everything":     `unknown impact "everything"`,
 		"roce-fabric nic aply":                     `unknown command "aply"`,
@@ -322,6 +325,38 @@ func TestShellCommands(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Each word and flag of another tool leads to a command or flag that exists here.
+func TestWordsOfOtherTools(t *testing.T) {
+	a := &app{Console: report.Console{Getenv: func(string) string { return "" }}}
+	root := a.root()
+	for word, command := range otherWords {
+		at, rest, err := root.Find(strings.Fields(command))
+		if err != nil || len(rest) > 0 || at == root {
+			t.Errorf("%s: there is no command %s", word, command)
+		}
+		if at, _, err := root.Find([]string{word}); err == nil && at != root {
+			t.Errorf("%s is a command itself", word)
+		}
+	}
+	flags := map[string]bool{}
+	var collect func(*cobra.Command)
+	collect = func(c *cobra.Command) {
+		c.Flags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
+		for _, sub := range c.Commands() {
+			collect(sub)
+		}
+	}
+	collect(root)
+	for word, flag := range otherFlags {
+		if name, _, _ := strings.Cut(flag, " "); !flags[name] {
+			t.Errorf("%s: no command has --%s", word, flag)
+		}
+		if flags[word] {
+			t.Errorf("--%s is a flag itself", word)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/report"
@@ -66,16 +67,21 @@ func interrupted(err error) error {
 	return &statusError{status: exitInterrupted, err: err}
 }
 
-// wantsJSON looks for --output json in arguments that may not have been parsed completely.
+// wantsJSON looks for --output json or yaml in arguments that may not have been parsed completely.
 func wantsJSON(args []string) bool {
 	for i, s := range args {
-		switch s {
-		case "--":
+		form, ok := strings.CutPrefix(s, "--output")
+		if !ok {
+			form, ok = strings.CutPrefix(s, "-o")
+		}
+		switch {
+		case s == "--":
 			return false
-		case "--output=json", "-ojson", "-o=json":
+		case ok && form == "" && i+1 < len(args):
+			form = args[i+1]
+		}
+		if form = strings.TrimPrefix(form, "="); ok && (form == "json" || form == "yaml") {
 			return true
-		case "--output", "-o":
-			return i+1 < len(args) && args[i+1] == "json"
 		}
 	}
 	return false

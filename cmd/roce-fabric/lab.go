@@ -103,15 +103,10 @@ type labUpOptions struct {
 func (a *app) labUpCommand() *cobra.Command {
 	var o labUpOptions
 	c := &cobra.Command{
-		Use:  "up [INTENT]",
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			switch stated := cmd.Flags().Changed("file"); {
-			case len(args) > 0 && stated:
-				return usage("INTENT and --file exclude each other")
-			case len(args) > 0:
-				a.file = args[0]
-			case len(o.configs) > 0 && !stated:
+		Use:  "up",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(o.configs) > 0 && !cmd.Flags().Changed("file") {
 				a.file = ""
 			}
 			return a.labUp(cmd.Context(), o)

@@ -135,7 +135,21 @@ func groupOnly(c *cobra.Command) {
 	c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 }
 
+// otherWords maps words of other tools to the command that does here what is meant.
+var otherWords = map[string]string{
+	"lint": "check", "test": "check", "audit": "check",
+	"deploy": "apply", "push": "apply", "install": "apply", "set": "apply",
+	"destroy": "rollback", "undo": "rollback", "revert": "rollback", "delete": "rollback",
+	"verify": "validate", "status": "validate", "get": "validate", "health": "validate",
+	"monitor": "watch", "drift": "diff", "preview": "plan", "show": "plan show",
+	"template": "render", "build": "render", "generate": "render", "new": "init", "create": "init",
+	"describe": "explain", "why": "explain", "predict": "simulate", "up": "lab up", "demo": "lab demo", "format": "fmt",
+}
+
 func unknownCommand(parent *cobra.Command, name string) error {
+	if meant, ok := otherWords[name]; ok && !parent.HasParent() {
+		return usageHint(fmt.Sprintf("did you mean %s %s?", parent.CommandPath(), meant), "unknown command %q", name)
+	}
 	hint := fmt.Sprintf("see %s --help", parent.CommandPath())
 	parent.SuggestionsMinimumDistance = 2
 	if near := parent.SuggestionsFor(name); len(near) > 0 {
@@ -144,10 +158,32 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	return usageHint(hint, "unknown command %q", name)
 }
 
+// otherFlags maps flags of other tools to the flag that does here what is meant.
+var otherFlags = map[string]string{
+	"auto-approve": "yes", "assumeyes": "yes", "non-interactive": "yes", "target": "only", "limit": "only", "filename": "file",
+	"values": "set", "format": "output", "json": "output json", "yaml": "output yaml", "jobs": "parallel", "forks": "parallel",
+}
+
+// otherFlag returns the hint for a flag of another tool; "" if nothing here does the same.
+func otherFlag(cmd *cobra.Command, name string) string {
+	flag := otherFlags[name]
+	if name == "dry-run" || name == "check" || name == "noop" {
+		flag = "plan"
+		if f := cmd.Flags().Lookup(flag); cmd.HasParent() && (f == nil || f.Value.Type() != "bool") {
+			return fmt.Sprintf("'%s plan' shows what would change, and changes nothing", cmd.Parent().CommandPath())
+		}
+	}
+	known, _, _ := strings.Cut(flag, " ")
+	if flag == "" || cmd.Flags().Lookup(known) == nil {
+		return ""
+	}
+	return "did you mean --" + flag + "?"
+}
+
 // flagError returns a usage error with a hint. If a command with subcommands gets an unknown
 // flag after an argument, the argument is reported as an unknown command.
 func flagError(cmd *cobra.Command, err error) error {
-	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
+	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 && takesNone(cmd) {
 		return unknownCommand(cmd, args[0])
 	}
 	hint := fmt.Sprintf("see %s --help", cmd.CommandPath())
@@ -157,8 +193,13 @@ func flagError(cmd *cobra.Command, err error) error {
 		if name == "output" || name == "o" && cmd.Flags().Lookup("out") != nil {
 			return usageHint(formHint(cmd), "%s has no --output: its result has one form", cmd.CommandPath())
 		}
+		if long := unknown.GetSpecifiedShortnames(); len(long) > 2 {
+			name = long // a long flag with one dash, as other tools have
+		}
 		if near := nearFlag(cmd, name); near != "" {
 			hint = "did you mean --" + near + "?"
+		} else if other := otherFlag(cmd, name); other != "" {
+			hint = other
 		}
 	}
 	var wrong *pflag.InvalidValueError

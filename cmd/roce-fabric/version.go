@@ -33,6 +33,7 @@ func (a *app) schemaCommand() *cobra.Command {
 }
 
 func (a *app) versionCommand() *cobra.Command {
+	var models bool
 	c := &cobra.Command{
 		Use:  "version",
 		Args: cobra.NoArgs,
@@ -40,9 +41,10 @@ func (a *app) versionCommand() *cobra.Command {
 			for _, fault := range a.defaults.Faults {
 				a.Warn("%v", fault)
 			}
-			return report.About(a.Out, version, fleet.Systems, report.Config{File: a.defaults.Path, Flags: a.defaults.Flags()}, a.Output == "json")
+			return report.About(a.Out, version, fleet.Systems, report.Config{File: a.defaults.Path, Flags: a.defaults.Flags()}, a.Output == "json", models)
 		},
 	}
 	a.outputFlag(c, "text", "json")
+	c.Flags().BoolVar(&models, "models", false, "list the switch models, each with its ASIC; as JSON or YAML also with how it was tested")
 	return c
 }
