@@ -19,7 +19,11 @@ func Booted(saved Config, m *catalog.Model) Config {
 	if bufferModel(saved) == "dynamic" {
 		return out
 	}
-	out[TProfile], out[TGroup] = maps.Clone(saved[TProfile]), maps.Clone(saved[TGroup])
+	for _, table := range []string{TProfile, TGroup, TGroup + asWritten} {
+		if t, ok := out[table]; ok {
+			out[table] = maps.Clone(t)
+		}
+	}
 	bound := map[string]bool{} // "Ethernet0|3"
 	for key, row := range saved[TGroup] {
 		port, index, _ := strings.Cut(key, "|")
@@ -32,21 +36,21 @@ func Booted(saved Config, m *catalog.Model) Config {
 		}
 	}
 	upOnly := m != nil && m.ASIC() != nil && m.ASIC().PFCToGroupMap
-	shared := saved.sharedRows(TPortQoS)
-	for _, port := range natural.Keys(saved[TPortQoS]) {
+	masks := saved.written(TPortQoS) // buffermgrd takes each key for the name of one port
+	for _, port := range natural.Keys(masks) {
 		row := saved.Row(TPort, port)
-		if shared[port] != "" {
-			continue // buffermgrd takes the whole key for the name of one port
-		}
 		if row["speed"] == "" || row["admin_status"] == "" || upOnly && row["admin_status"] != "up" {
 			continue
 		}
-		for _, g := range strings.Split(saved.Row(TPortQoS, port)["pfc_enable"], ",") {
+		for _, g := range strings.Split(masks[port]["pfc_enable"], ",") {
 			if i, err := strconv.Atoi(g); err != nil || i < 0 || i > 7 || bound[port+"|"+g] {
 				continue
 			}
 			if name := out.derive(row["speed"], saved.cable(port), m); name != "" {
 				out.Put(TGroup, port+"|"+g, Row{"profile": name})
+				if _, ok := out[TGroup+asWritten]; ok {
+					out.Put(TGroup+asWritten, port+"|"+g, Row{"profile": name})
+				}
 			}
 		}
 	}

@@ -76,4 +76,19 @@ func TestBooted(t *testing.T) {
 	if got := Booted(saved, m); len(got[TGroup]) != 1 {
 		t.Errorf("groups with a row of their own: %v", got[TGroup])
 	}
+	// Of a port that rows of several ports name, too, the mask in its own row counts, and the groups
+	// are among the rows as written.
+	saved = base()
+	saved.Put(TPortQoS+asWritten, "Ethernet0,Ethernet4", Row{"pfc_enable": "6"})
+	saved.Put(TPortQoS+asWritten, "Ethernet0", Row{"pfc_enable": "3"})
+	saved.Put(TPortQoS, "Ethernet0", Row{"pfc_enable": "6"})
+	saved.Put(TGroup+asWritten, "Ethernet0,Ethernet4|0", Row{"profile": "ingress_lossy_profile"})
+	saved.Put(TGroup, "Ethernet0|0", Row{"profile": "ingress_lossy_profile"})
+	got := Booted(saved, m)
+	if got.Row(TGroup, "Ethernet0|3")["profile"] != made || got.Row(TGroup+asWritten, "Ethernet0|3")["profile"] != made || got.Row(TGroup, "Ethernet0|6") != nil {
+		t.Errorf("groups beside rows of several ports: %v", got[TGroup])
+	}
+	if len(saved[TGroup+asWritten]) != 1 {
+		t.Errorf("the saved configuration is changed: %v", saved[TGroup+asWritten])
+	}
 }
