@@ -23,6 +23,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/netx"
 	"github.com/roce-fabric/roce-fabric/internal/trace"
 	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/internal/yaml"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
@@ -233,7 +234,7 @@ func (a *app) outputFlag(c *cobra.Command, forms ...string) {
 			return usageHint(hint, "--output %s: %s writes %s", bad, cmd.CommandPath(), strings.Join(forms, " or "))
 		}
 		if a.Output == "yaml" {
-			a.yaml = report.YAML(a.Out)
+			a.yaml = yaml.FromJSON(a.Out)
 			a.Output, a.Out = "json", a.yaml
 		}
 		return nil
