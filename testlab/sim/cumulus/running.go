@@ -126,6 +126,15 @@ func (l *lexer) flush() {
 	l.word, l.in = nil, false
 }
 
+// escaped takes the character after a backslash; with the end of a line, the command goes on in the
+// next one.
+func (l *lexer) escaped() {
+	if c := l.text[l.at]; c != '\n' {
+		l.word, l.in = append(l.word, c), true
+	}
+	l.at++
+}
+
 // next takes a character.
 func (l *lexer) next() {
 	c := l.text[l.at]
@@ -133,8 +142,7 @@ func (l *lexer) next() {
 	isQuote := c == '\'' || c == '"'
 	switch {
 	case c == '\\' && l.quote != '\'' && l.at < len(l.text):
-		l.word, l.in = append(l.word, l.text[l.at]), true
-		l.at++
+		l.escaped()
 	case l.quote != 0:
 		l.quoted(c)
 	case c == ' ' || c == '\t':

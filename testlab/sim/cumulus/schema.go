@@ -300,18 +300,21 @@ func preset(t tree) string {
 func profileOf(t tree, port, family string) string {
 	ports := object(t, "interface")
 	name := text(ports, port, "qos", family, "profile")
-	if name == "" {
-		bonds := map[string]bool{}
-		for bond := range ports {
-			if _, ok := at(ports, bond, "bond", "member", port); ok {
-				bonds[bond] = true
-			}
-		}
-		for _, bond := range natural.Keys(bonds) {
-			name = cmp.Or(name, text(ports, bond, "qos", family, "profile"))
-		}
+	if bond := bondOf(t, port); name == "" && bond != "" {
+		name = text(ports, bond, "qos", family, "profile")
 	}
 	return cmp.Or(name, "default-global")
+}
+
+// bondOf returns the bond of which a port is a member; "" if there is none.
+func bondOf(t tree, port string) string {
+	ports := object(t, "interface")
+	for _, bond := range natural.Keys(ports) {
+		if _, ok := at(ports, bond, "bond", "member", port); ok {
+			return bond
+		}
+	}
+	return ""
 }
 
 // pfcOf returns the priorities on which a port uses PFC: those of its profile or of the preset.

@@ -182,6 +182,16 @@ func (s *Switch) operational(far map[string]cli.Wire, only string) tree {
 	return t
 }
 
+// mtu returns the MTU of a port: a member has that of its bond.
+func (s *Switch) mtu(p string) float64 {
+	for _, at := range []string{bondOf(s.applied, p), p} {
+		if n, ok := number(s.applied, "interface", at, "link", "mtu"); ok {
+			return n
+		}
+	}
+	return 9216
+}
+
 // port returns the operational state of a port.
 func (s *Switch) port(p string, t tree, far map[string]cli.Wire) tree {
 	up := !down(s.applied, p)
@@ -190,12 +200,9 @@ func (s *Switch) port(p string, t tree, far map[string]cli.Wire) tree {
 		oper = joined(s.wire(p), peer)
 	}
 	word := map[bool]string{true: "up", false: "down"}
-	link := tree{"mtu": float64(9216), "speed": fmt.Sprintf("%gG", math.Round(float64(s.speed(p))/1e8)/10), "stats": tree{
+	link := tree{"mtu": s.mtu(p), "speed": fmt.Sprintf("%gG", math.Round(float64(s.speed(p))/1e8)/10), "stats": tree{
 		"carrier-transitions": float64(1), "in-errors": float64(s.tally.Read(p, 0, sim.RxErrors)), "out-errors": float64(s.tally.Read(p, 0, sim.TxErrors)), "in-pkts": float64(0), "in-drops": float64(0),
 	}}
-	if n, ok := number(s.applied, "interface", p, "link", "mtu"); ok {
-		link["mtu"] = n
-	}
 	if s.release >= 511 {
 		link["admin-status"], link["oper-status"] = word[up], word[oper]
 	}
@@ -264,10 +271,7 @@ func (s *Switch) headroom(p, group string) int64 {
 			cable = 100
 		}
 	}
-	mtu, ok := number(s.applied, "interface", p, "link", "mtu")
-	if !ok {
-		mtu = 9216
-	}
+	mtu := s.mtu(p)
 	flight := 2 * cable * 5e-9 * float64(s.speed(p)) / 8
 	return s.cells(int64(3 * (flight + 2*mtu + 20<<10)))
 }

@@ -156,7 +156,7 @@ func (g grammar) ports() {
 	g.line(all, 95, 2, "encapsulation <rest=text>")
 	g.Set(wired, "switchport", setLine("switchport", 104))
 	g.Neg(wired, "switchport", setNegated("switchport", 104))
-	g.line(wired, 100, 2, "switchport access vlan <rest=text>", "switchport mode <rest=text>", "switchport vlan <rest=text>")
+	g.line(wired, 100, 2, "switchport access vlan <rest=text>", "switchport mode <rest=text>", "switchport vlan <rest=text>", "switchport phone <rest=text>", "poe <rest=text>")
 	g.line(wired, 101, 3, "switchport trunk <what=native|allowed|group> <rest=text>")
 	g.line(all, 105, 1, "vrf <name=name>")
 	g.line(all, 110, 2, "ip address <rest=text>", "ip ospf <rest=text>", "ip helper-address <rest=text>", "ip access-group <rest=text>")

@@ -63,7 +63,7 @@ func (g grammar) texts() {
 	g.line(at, 14500, 0, "aaa <what=authentication|authorization|accounting> <rest=text>")
 	g.line(at, 14600, 2, "enable <rest=text>")
 	g.line(at, rankACL+100, 0, "mac address-table <rest=text>", "arp <ip=ipv4> <rest=text>")
-	g.flag(at, 17000, "ip routing", "ip routing vrf <name=name>", "ipv6 unicast-routing", "ipv6 unicast-routing vrf <name=name>")
+	g.flag(at, 17000, "ip routing", "ip routing ipv6 interfaces", "ip routing vrf <name=name>", "ipv6 unicast-routing", "ipv6 unicast-routing vrf <name=name>")
 	g.line(at, 17001, 0, "ip icmp <rest=text>", "ip hardware <rest=text>", "ip virtual-router mac-address <rest=text>", "ip load-sharing <rest=text>")
 	g.line(at, 17500, 0, "ip prefix-list <name=name> seq <rest=text>", "ip community-list <rest=text>", "ip extcommunity-list <rest=text>", "ip as-path <rest=text>")
 	g.block(at, "ip prefix-list <name=name>", "prefix-list", 17500, "ip-pfx")

@@ -54,7 +54,7 @@ func (g grammar) ports() {
 	g.line(layer3, rankAddress+3, 0, "ip router <rest=text>", "ip ospf <rest=text>", "ip pim <rest=text>", "ip forward", "ip access-group <rest=text>", "ip unnumbered <rest=text>",
 		"ip dhcp relay address <rest=text>", "ipv6 link-local <rest=text>", "ipv6 nd <rest=text>", "ip arp <rest=text>", "ip igmp <rest=text>", "ipv6 <what=router|ospfv3|pim|traffic-filter> <rest=text>",
 		"isis <rest=text>", "bfd <rest=text>", "fabric forwarding mode anycast-gateway", "encapsulation dot1q <v=1-4094>", "delay <n=1-16777215>", "medium p2p")
-	g.line([]string{modeLogical}, 500, 0, "source-interface <rest=text>", "host-reachability protocol bgp", "member vni <rest=text>", "global ingress-replication protocol bgp", "tunnel <rest=text>")
+	g.line([]string{modeLogical}, 500, 0, "source-interface <rest=text>", "host-reachability protocol bgp", "member vni <rest=text>", "ingress-replication protocol <p=bgp|static>", "mcast-group <rest=text>", "suppress-arp", "global ingress-replication protocol bgp", "tunnel <rest=text>")
 	g.Set(all, "shutdown", func(x *exec) string {
 		x.Put("shutdown", cli.Value{Line: "shutdown", Plain: "shutdown", Rank: rankShutdown})
 		return ""
