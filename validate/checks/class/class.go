@@ -11,6 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
@@ -72,7 +73,7 @@ var classificationChecks = []checks.Check{
 	},
 	{
 		ID: "CLS-07", Title: "a switch rewrites the DSCP of a class",
-		Rules: []checks.Rule{{Severity: checks.Error, When: "where the class carries RDMA, or the other end is a switch"}, {Severity: checks.Warning, When: "where the other end of the link is not known to read the DSCP"}}, Scope: checks.ScopeFabric, Reads: checks.ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where the class carries RDMA or its notifications, or the other end is a switch"}, {Severity: checks.Warning, When: "where the other end of the link is not known to read the DSCP"}}, Scope: checks.ScopeFabric, Reads: checks.ReadsRunning,
 		Why:    "the next hop puts the packets into another class",
 		Fix:    "remove the rewrite",
 		Switch: checks.OnlyObserved(checks.EachClass(rewrites)),
@@ -414,7 +415,8 @@ func rewrites(r *checks.Switch, p *intent.Port, _ *qos.Port, k *intent.Class) {
 	}
 	if to := int(m.TCToDSCP[k.Priority.V]); to >= 0 && !slices.Contains(k.DSCP.V, to) {
 		f := checks.Finding{Severity: checks.Error, What: fmt.Sprintf("packets of class %s leave with DSCP %d, which does not belong to the class", k.Name, to)}
-		if peer, _ := p.Peer(); !k.RDMA() && r.Device.Fabric.Switch(peer.Device) == nil {
+		cnp, _, _ := nic.CNPClass(p.Settings)
+		if peer, _ := p.Peer(); !k.RDMA() && k != cnp && r.Device.Fabric.Switch(peer.Device) == nil {
 			f.Severity, f.Fix = checks.Warning, "remove the rewrite, unless the other end of the link wants it"
 		}
 		r.Found(f, p.Name, qos.KindMap.Table(qos.TCToDSCP))
