@@ -449,7 +449,8 @@ var faults = []fault{
 		intent.NXOS.Name:  {"configure terminal", "interface {port}", "no priority-flow-control watch-dog-interval on", "end"},
 	}},
 	{"no DSCP", []string{"CLS-02", "CLS-04"}, map[string][]string{
-		intent.SONiC.Name: {"sudo sonic-db-cli CONFIG_DB hdel 'PORT_QOS_MAP|{port}' dscp_to_tc_map"},
+		// A port without a map of its own has that of the switch.
+		intent.SONiC.Name: {"sudo sonic-db-cli CONFIG_DB hdel 'PORT_QOS_MAP|{port}' dscp_to_tc_map", "sudo sonic-db-cli CONFIG_DB hdel 'PORT_QOS_MAP|global' dscp_to_tc_map"},
 		intent.EOS.Name:   {"configure terminal", "interface {port}", "no qos trust", "end"},
 		intent.NXOS.Name:  {"configure terminal", "interface {port}", "no service-policy type qos input ROCE-FABRIC-IN", "end"},
 	}},
