@@ -150,7 +150,7 @@ var bufferPairs = []pair{
 }
 
 var ecnPairs = []pair{
-	{id: "ECN-01", severity: checks.Warning, base: "pair", old: "ecn: {min: 150KB, max: 1500KB, probability: 10%}", new: "ecn: off", place: "leaf1 Ethernet0,Ethernet8", says: "lossless class rdma has no ECN: PFC is its only congestion control", fix: "ecn: auto"},
+	{id: "ECN-01", severity: checks.Error, base: "pair", old: "ecn: {min: 150KB, max: 1500KB, probability: 10%}", new: "ecn: off", place: "leaf1 Ethernet0,Ethernet8", says: "lossless class rdma has no ECN: PFC is its only congestion control", fix: "ecn: auto"},
 	{id: "ECN-01", severity: checks.Error, base: "lossy", old: "ecn: {min: 150KB, max: 1500KB, probability: 10%}, mode", new: "ecn: off, mode", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma of RDMA without PFC has no ECN", fix: "ecn: auto"},
 	{id: "ECN-02", severity: checks.Error, old: "min: 150KB", new: "min: 1500KB", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma has min = max = 1500KB with a probability of 10 %", fix: "100%"},
 	{id: "ECN-03", severity: checks.Error, base: "fan out", old: "fanOut: 2", new: "fanOut: 512", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma marks from 150KB; one port that sends into 512 queues pauses", fix: "auto"},

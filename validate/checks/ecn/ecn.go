@@ -15,7 +15,7 @@ var Checks = []checks.Check{
 	{
 		ID: "ECN-01", Title: "a lossless queue does not mark",
 		FoldedIn: []string{"ECN-08", "ECN-09"},
-		Rules:    []checks.Rule{{Severity: checks.Error, When: "where it lacks the curve of the intent, or has neither PFC nor a curve"}, {Severity: checks.Warning, When: "where no intent asks for one"}, {Severity: checks.Info, When: "where the class has 'ecn: keep', and the curve of the switch is not compared"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
+		Rules:    []checks.Rule{{Severity: checks.Error, When: "where it has no curve"}, {Severity: checks.Warning, When: "where no intent asks for one"}, {Severity: checks.Info, When: "where the class has 'ecn: keep', and the curve of the switch is not compared"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:      "PFC becomes the only congestion control, and a class with 'mode: lossy' has none",
 		Fix:      "give the class 'ecn: auto' or thresholds",
 		Switch:   queuesOf(checks.EachRDMA, unmarked),
@@ -161,7 +161,7 @@ func unmarked(r *checks.Switch, k *intent.Class, e, _ qos.ECN) *checks.Finding {
 	case e.Enabled:
 		return nil
 	case k.Lossless.V && k.ECN.Mode.V == intent.ECNOff:
-		return &checks.Finding{Severity: checks.Warning, What: fmt.Sprintf("%s has no ECN: PFC is its only congestion control", ofRDMA(k))}
+		return &checks.Finding{Severity: checks.Error, What: fmt.Sprintf("%s has no ECN: PFC is its only congestion control", ofRDMA(k))}
 	case r.Source == checks.Intended:
 		return &checks.Finding{Severity: checks.Error, What: fmt.Sprintf("%s has no ECN", ofRDMA(k))}
 	}
