@@ -44,7 +44,7 @@ func TestNamedFaults(t *testing.T) {
 			}
 			fs := x.validate(t, fleet.ValidateOptions{})
 			found := slices.ContainsFunc(fs, func(f checks.Finding) bool {
-				return slices.Contains(c.fault.Finds, f.ID) && f.Device == c.device && f.Severity != checks.Info
+				return slices.ContainsFunc(c.fault.Finds, f.About) && f.Device == c.device && f.Severity != checks.Info
 			})
 			if !found && len(c.fault.Finds) > 0 {
 				t.Errorf("%s: not found by %q:\n%q", reply.Changed[0], c.fault.Finds, counts(fs))
