@@ -304,12 +304,13 @@ var runningFaults = []runningFault{
 	}},
 }
 
-// places returns the place of the findings of a check on each device: a cause that breaks more rules
-// at some of its ports has a finding for each of these groups of ports.
+// places returns the places of the findings of a check, and on each device that of all of them: a
+// cause that breaks more rules at some of its ports has a finding for each of these groups of ports.
 func places(fs []checks.Finding, id string) (out []string) {
 	var devices ordered.Groups[string, string]
 	for _, f := range fs {
 		if f.About(id) {
+			out = append(out, f.Place())
 			devices.Add(f.Device, f.Ports...)
 		}
 	}
