@@ -70,8 +70,11 @@ func About(w io.Writer, version string, systems drivers.Systems, config Config, 
 			a.ModelCounts[os] = len(names)
 			counts = append(counts, fmt.Sprintf("%d of %s", len(names), os))
 		}
+		if !models {
+			continue
+		}
 		for _, name := range names {
-			if m, ok := catalog.ModelOf(os, name); ok && models {
+			if m, ok := catalog.ModelOf(os, name); ok {
 				tested, _ := m.SelfTest()
 				a.Models = append(a.Models, aboutModel{os, m.Name, m.Vendor, m.ASICID, tested, m.Note})
 			}

@@ -110,7 +110,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 		status = exitUsage
 	}
 	if wantsJSON(args) {
-		// The command line was rejected before --output was read. Errors are JSON with yaml, too.
+		// The command line was rejected before --output was read. With --output yaml, errors are
+		// JSON as well.
 		a.Output = "json"
 	}
 	a.Error(err)
@@ -216,8 +217,8 @@ func addPreCheck(c *cobra.Command, check func(cmd *cobra.Command) error) {
 	}
 }
 
-// outputFlag adds --output with the given forms; the first one is the default. What has a form json
-// also has a form yaml, which is made from it.
+// outputFlag adds --output with the given forms; the first one is the default. A command that writes
+// JSON also writes YAML, converted from it.
 func (a *app) outputFlag(c *cobra.Command, forms ...string) {
 	if i := slices.Index(forms, "json"); i >= 0 {
 		forms = slices.Insert(slices.Clone(forms), i+1, "yaml")
