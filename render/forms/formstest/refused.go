@@ -2,6 +2,7 @@ package formstest
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -74,29 +75,52 @@ func (r Reader) refused(s spot) (out []string) {
 	return out
 }
 
+// original is a configuration, and what is read from it.
+type original struct {
+	file   string
+	rows   []string
+	device *qos.Device
+	fates  map[string]render.Fate
+}
+
+// with returns the text with a row inserted.
+func (o original) with(i int, row string) string {
+	return strings.Join(slices.Insert(slices.Clone(o.rows), i, row), "\n")
+}
+
+// spots returns the lines of configurations that forms describe.
+func (r Reader) spots(configs map[string]string) iter.Seq2[original, spot] {
+	return func(yield func(original, spot) bool) {
+		for _, file := range natural.Keys(configs) {
+			c, device, account := r.Read(configs[file])
+			o := original{file, strings.Split(configs[file], "\n"), device, fates(account, "")}
+			for _, s := range r.lines(c, o.rows) {
+				if !yield(o, s) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // RefusedLinesHideNothing checks that a line which the switch refuses changes neither the device nor
 // the account of the lines beside it, before and after a line of the same key, and that it is not
 // understood. One of every share lines is tried.
 func (r Reader) RefusedLinesHideNothing(t *testing.T, configs map[string]string, share int) (tried int) {
 	n := 0
-	for _, file := range natural.Keys(configs) {
-		rows := strings.Split(configs[file], "\n")
-		whole, want, account := r.Read(configs[file])
-		accounted := fates(account, "")
-		for _, s := range r.lines(whole, rows) {
-			for _, refused := range r.refused(s) {
-				if n++; n%share != 0 {
-					continue
+	for o, s := range r.spots(configs) {
+		for _, refused := range r.refused(s) {
+			if n++; n%share != 0 {
+				continue
+			}
+			tried++
+			for _, i := range []int{s.line.No - 1, s.line.No} {
+				_, got, account := r.Read(o.with(i, s.text(refused)))
+				place := fmt.Sprintf("%s, line %d (%s)", o.file, i+1, refused)
+				for _, change := range qos.Diff(got, o.device) {
+					t.Errorf("%s: %s is %s, was %s", place, change.Path(), change.Old, change.New)
 				}
-				tried++
-				for _, i := range []int{s.line.No - 1, s.line.No} {
-					_, got, account := r.Read(strings.Join(slices.Insert(slices.Clone(rows), i, s.text(refused)), "\n"))
-					place := fmt.Sprintf("%s, line %d (%s)", file, i+1, refused)
-					for _, change := range qos.Diff(got, want) {
-						t.Errorf("%s: %s is %s, was %s", place, change.Path(), change.Old, change.New)
-					}
-					hides(t, place, fates(account, refused), accounted, refused, s.line.Text)
-				}
+				hides(t, place, fates(account, refused), o.fates, refused, s.line.Text)
 			}
 		}
 	}
@@ -146,29 +170,24 @@ func fates(account []render.Line, refused string) map[string]render.Fate {
 // alone, or that the negation is not understood. One of every share lines is tried.
 func (r Reader) NegationsUndoTheirLine(t *testing.T, configs map[string]string, share int) (tried int) {
 	n := 0
-	for _, file := range natural.Keys(configs) {
-		rows := strings.Split(configs[file], "\n")
-		whole, _, _ := r.Read(configs[file])
-		for _, s := range r.lines(whole, rows) {
-			negation := "no " + s.line.Text
-			if strings.HasPrefix(s.line.Text, "no ") {
-				continue
-			}
-			if n++; n%share != 0 {
-				continue
-			}
-			tried++
-			i := s.line.No - 1
-			alone := slices.Clone(rows)
-			alone[i] = s.text(negation)
-			_, want, _ := r.Read(strings.Join(alone, "\n"))
-			_, got, account := r.Read(strings.Join(slices.Insert(slices.Clone(rows), i+1, s.text(negation)), "\n"))
-			if fate := fates(account, negation)[negation]; fate == render.Unknown {
-				continue
-			}
-			for _, change := range qos.Diff(got, want) {
-				t.Errorf("%s, line %d (%s): %s is %s, without the line before it %s", file, i+2, negation, change.Path(), change.Old, change.New)
-			}
+	for o, s := range r.spots(configs) {
+		if strings.HasPrefix(s.line.Text, "no ") {
+			continue
+		}
+		if n++; n%share != 0 {
+			continue
+		}
+		tried++
+		i, negation := s.line.No-1, "no "+s.line.Text
+		alone := slices.Clone(o.rows)
+		alone[i] = s.text(negation)
+		_, want, _ := r.Read(strings.Join(alone, "\n"))
+		_, got, account := r.Read(o.with(i+1, s.text(negation)))
+		if fates(account, negation)[negation] == render.Unknown {
+			continue
+		}
+		for _, change := range qos.Diff(got, want) {
+			t.Errorf("%s, line %d (%s): %s is %s, without the line before it %s", o.file, i+2, negation, change.Path(), change.Old, change.New)
 		}
 	}
 	return tried
