@@ -95,25 +95,26 @@ func (s *Slice) full(i int) bool {
 }
 
 // Receive stores a packet of n cells in group i, or drops it. Paused says that the group has begun
-// to pause with this packet. A packet that the rest of the reserve cannot hold takes the rest, and
-// the other cells from the shared part.
+// to pause with this packet. A packet fills what is left of the reserve. The rest of it is stored in
+// the shared part if the group was below its threshold as the packet came, even if it is above it
+// then, but never beyond the end of the memory; what is left after that takes headroom.
 func (s *Slice) Receive(i int, n int64) Outcome {
 	g := &s.groups[i]
-	more := n - max(g.Min-g.min, 0)
-	switch {
-	case more <= 0:
-		g.min += n
-	case !g.paused && g.shared < s.Threshold(i) && more <= s.shared-s.sharedUsed:
-		g.min += n - more
-		s.hold(g, more)
-	case n <= g.Headroom-g.headroom && (s.headroom == 0 || n <= s.headroom-s.headroomUsed):
-		g.headroom += n
-		if s.headroom > 0 {
-			s.headroomUsed += n
-		}
-	default:
+	reserve := min(n, g.Min-g.min)
+	var shared int64
+	if reserve < n && !g.paused && g.shared < s.Threshold(i) {
+		shared = min(n-reserve, s.shared-s.sharedUsed)
+	}
+	above := n - reserve - shared
+	if above > 0 && (above > g.Headroom-g.headroom || s.headroom > 0 && above > s.headroom-s.headroomUsed) {
 		g.paused = g.Headroom > 0
 		return Dropped
+	}
+	g.min += reserve
+	s.hold(g, shared)
+	g.headroom += above
+	if s.headroom > 0 {
+		s.headroomUsed += above
 	}
 	g.most, g.mostHeadroom = max(g.most, g.min+g.shared+g.headroom), max(g.mostHeadroom, g.headroom)
 	if g.Headroom > 0 && !g.paused && (g.headroom > 0 || s.full(i)) {
