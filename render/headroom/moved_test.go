@@ -9,20 +9,27 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// poolAsOne returns a pool as it was computed until the silicon's rows were compared: one memory, no
-// reservations, and the xoff taken from the size by a list of chips.
-func poolAsOne(m *catalog.Model, p Pool) Pool {
-	pool, _ := m.Pool(catalog.IngressPool)
-	old := Pool{Bytes: pool.Size, Alpha: p.Alpha}
-	if pool.XOFF > 0 && pool.XOFF < pool.Size && !slices.Contains([]string{"th", "th2"}, m.ASICID) {
-		old.Bytes -= pool.XOFF
+// poolAsOne returns a pool as it was computed until the silicon's rows were compared (commit
+// 6b2d526b): one memory, no reservations, and the xoff taken from the size by a list of chips.
+func poolAsOne(m *catalog.Model, size, xoff int64, a Alpha) Pool {
+	if xoff > 0 && xoff < size && !slices.Contains([]string{"th", "th2"}, m.ASICID) {
+		size -= xoff
 	}
-	return old
+	return Pool{Bytes: size, Alpha: a}
+}
+
+// farMoved explains each model whose threshold moved by more than three times of what its slices
+// explain.
+var farMoved = map[string]string{
+	// sonic-swss cfgmgr/buffer_pool_mellanox.lua takes the shared headroom from the memory before it
+	// sizes the pool, and size and xoff of the template are less than the memory, 158229504 B.
+	"Mellanox-SN5600-V256": "its xoff, 60293120 B, was taken from a pool of 73684992 B that does not contain it (5.5 times), and the port's factor of 64 counts (1.94 times)",
 }
 
 // moves names what makes a threshold differ from that of poolAsOne.
 func moves(m *catalog.Model, p Pool) (why []string) {
-	old := poolAsOne(m, p)
+	pool, _ := m.Pool(catalog.IngressPool)
+	old := poolAsOne(m, pool.Size, pool.XOFF, p.Alpha)
 	shared := p.Bytes * int64(max(p.Slices, 1))
 	add := func(is bool, what string) {
 		if is {
@@ -60,7 +67,8 @@ func TestModelsMoved(t *testing.T) {
 			t.Logf("%-32s %-9s no threshold is known", name, m.ASICID)
 			continue
 		}
-		old, c := poolAsOne(m, p), OneToMany(4, 1)
+		pool, _ := m.Pool(catalog.IngressPool)
+		old, c := poolAsOne(m, pool.Size, pool.XOFF, p.Alpha), OneToMany(4, 1)
 		was, err1 := ECNAuto(ECNInput{Speed: speed, Pool: &old, Case: c})
 		is, err2 := ECNAuto(ECNInput{Speed: speed, Pool: &p, Case: c})
 		if err1 != nil || err2 != nil {
@@ -68,9 +76,13 @@ func TestModelsMoved(t *testing.T) {
 		}
 		why := moves(m, p)
 		a, b := old.Threshold(1), p.Threshold(1)
-		t.Logf("%-32s %-9s %5s pause %9d -> %9d (%.2f), ecn: auto max %8d -> %8d: %s", name, m.ASICID, speed, a, b, float64(b)/float64(a), was.Max, is.Max, strings.Join(why, ", "))
+		t.Logf("%-32s %-9s %5s pause %9d -> %9d (%.2f), ecn: auto max %8d -> %8d: %s", name, m.ASICID, speed, a, b, float64(b)/float64(a), was.Max, is.Max, strings.TrimSuffix(strings.Join(why, ", ")+"; "+farMoved[name], "; "))
 		if (a != b || was.Max != is.Max) && len(why) == 0 {
 			t.Errorf("%s: a number moved, and nothing says why", name)
+		}
+		far := float64(b) / float64(a) * float64(max(p.Slices, 1))
+		if _, ok := farMoved[name]; ok != (far > 3 || far < 1./3) {
+			t.Errorf("%s: the threshold is %.2f times the one before, slices apart; farMoved explains it: %t", name, far, ok)
 		}
 		if a != b {
 			paused++

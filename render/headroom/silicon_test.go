@@ -101,6 +101,8 @@ type theirs struct {
 // ours is a switch as the model has it, in cells.
 type ours struct {
 	pool, lossy Pool
+	before      Pool  // as it was computed until these rows were compared
+	whole       int64 // the headroom pool, undivided
 	cell        int64
 	group       GroupSize
 	headroom    int64
@@ -130,11 +132,12 @@ func (m measurement) load(t *testing.T, at string) ours {
 		t.Fatal(how)
 	}
 	cell := model.ASIC().CellBytes
-	o := ours{cell: cell, headroom: sizes.XOFF / cell / int64(model.ASIC().Slices)}
+	o := ours{cell: cell, headroom: sizes.XOFF / cell / int64(model.ASIC().Slices), whole: sizes.XOFF / cell}
 	reserve := GroupReserve(row.Size, row.XOFF, sizes.XOFF)
 	if o.pool, err = PoolOf(model, row.Speed, Facts{Sizes: &sizes, Exponent: &row.Threshold, Min: &reserve}); err != nil {
 		t.Fatal(err)
 	}
+	o.before = poolAsOne(model, sizes.Size, sizes.XOFF, o.pool.Alpha)
 	o.group = GroupSize{Min: cells(reserve, cell) / cell, Alpha: o.pool.Alpha, Headroom: cells(row.XOFF, cell) / cell, Resume: *row.XONOffset / cell}
 	if o.lossy, err = LossyQueue(model, sizes); m.size > 0 {
 		o.lossy, err = lossyQueue(model, sizes, m.egress, catalog.Profile{Size: m.queue, DynamicTh: &m.lossyTh}, "")
@@ -157,40 +160,42 @@ func (o ours) fill(s *Slice) (group int, sent int64) {
 	return group, sent + 1
 }
 
-// comparison is one number of a row, both in cells.
+// comparison is one number of a row, in cells: as the test states it, as the model has it, and as it
+// was computed before.
 type comparison struct {
-	name         string
-	theirs, ours float64
+	name                 string
+	theirs, ours, before float64
 }
 
 func (c comparison) off() float64 { return c.ours/c.theirs - 1 }
 
 // compare returns the numbers of one case.
 func (o ours) compare(name string, row theirs) (out []comparison) {
-	add := func(what string, theirs int64, ours float64) {
+	add := func(what string, theirs int64, ours, before float64) {
 		if theirs > 0 {
-			out = append(out, comparison{name + " " + what, float64(theirs), ours})
+			out = append(out, comparison{name + " " + what, float64(theirs), ours, before})
 		}
 	}
-	alone := float64(o.pool.Threshold(1)) / float64(o.cell)
-	pause := alone
+	pause := func(p Pool, groups int64) float64 { return float64(p.Threshold(int(groups))) / float64(o.cell) }
+	alone, was := pause(o.pool, 1), pause(o.before, 1)
+	groups := int64(1)
 	if row.Groups > 0 {
-		add("pool", row.Full*(row.Groups-1)+row.Partial, float64(o.headroom))
+		add("pool", row.Full*(row.Groups-1)+row.Partial, float64(o.headroom), float64(o.whole))
 		if row.Each == nil && math.Abs(float64(row.Pause)/alone-1) > 0.1 {
-			pause = float64(o.pool.Threshold(int(row.Groups))) / float64(o.cell)
+			groups = row.Groups
 		}
 	}
-	add("threshold", row.Pause, pause)
-	add("drop", row.Drop, alone+float64(o.group.Headroom))
+	add("threshold", row.Pause, pause(o.pool, groups), pause(o.before, groups))
+	add("drop", row.Drop, alone+float64(o.group.Headroom), was+float64(o.group.Headroom))
 	if row.Dismiss > 0 {
-		add("resume", row.Pause-row.Dismiss, alone-float64(o.group.Resume))
+		add("resume", row.Pause-row.Dismiss, alone-float64(o.group.Resume), was-float64(o.group.Resume))
 	}
-	add("lossy drop", row.Lossy, float64(o.lossy.Threshold(1))/float64(o.cell))
+	add("lossy drop", row.Lossy, float64(o.lossy.Threshold(1))/float64(o.cell), math.NaN()) // was not computed
 	if row.Each != nil {
 		s := o.slice()
 		for i, want := range row.Each {
 			_, sent := o.fill(s)
-			add(fmt.Sprintf("threshold %d", i+1), want, float64(sent))
+			add(fmt.Sprintf("threshold %d", i+1), want, float64(sent), pause(o.before, int64(i+1)))
 		}
 	}
 	return out
@@ -255,7 +260,8 @@ func comparisons(t *testing.T, chip string) (out []comparison) {
 // All rows of four files agree with the model within 2 %, and at least seven of ten to the cell.
 func TestSiliconRows(t *testing.T) {
 	seen := map[string]bool{}
-	all, toCell := 0, 0
+	all, toCell, computed, near := 0, 0, 0, 0
+	t.Logf("%-70s %10s %10s %6s %10s %6s", "cells (NaN: was not computed)", "theirs", "ours", "ratio", "before", "ratio")
 	for _, chip := range []string{"th", "td3", "th3", "th5"} {
 		for _, c := range comparisons(t, chip) {
 			all++
@@ -274,7 +280,13 @@ func TestSiliconRows(t *testing.T) {
 			case off:
 				seen[key] = true
 			}
-			t.Logf("%-70s %10.0f %10.1f %+7.2f %% %s", c.name, c.theirs, c.ours, 100*c.off(), why)
+			t.Logf("%-70s %10.0f %10.1f %6.3f %10.1f %6.3f  %s", c.name, c.theirs, c.ours, c.ours/c.theirs, c.before, c.before/c.theirs, why)
+			if was := math.Abs(c.before/c.theirs - 1); !math.IsNaN(c.before) {
+				computed++
+				if was <= 0.02 {
+					near++
+				}
+			}
 		}
 	}
 	for key := range outliers {
@@ -282,7 +294,7 @@ func TestSiliconRows(t *testing.T) {
 			t.Errorf("%s agrees, and is listed as an outlier", key)
 		}
 	}
-	t.Logf("%d numbers, %d to the cell, %d outliers", all, toCell, len(seen))
+	t.Logf("%d numbers, %d to the cell, %d outliers; before, %d of %d were within 2 %%", all, toCell, len(seen), near, computed)
 	if all < 300 || toCell*10 < all*7 {
 		t.Errorf("%d of %d numbers agree to the cell", toCell, all)
 	}
