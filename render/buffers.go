@@ -264,7 +264,7 @@ func (m Memory) HeadroomInput(p *intent.Port) headroom.Input {
 		Speed: p.Speed.V, Cable: p.Cable.V, PortMTU: s.MTU.Fabric.V, LosslessMTU: losslessFrame(p),
 		MinPacket: int(s.Buffers.MinLosslessPacket.V), Release: d.Switch.Release.V,
 	}
-	if r := d.peerResponse(p); !r.V.IsZero() && p.Speed.V > 0 {
+	if r := PeerResponse(d.Fabric, p); !r.V.IsZero() && p.Speed.V > 0 {
 		in.PeerBytes, in.PeerHow = r.V.Bytes(p.Speed.V), fmt.Sprintf("pauseResponse %s of the peer, %s", r.V, r.From)
 	}
 	if d.Model == nil {
@@ -287,12 +287,12 @@ func (m Memory) Usable(p *intent.Port, xoff int64) *headroom.Usable {
 
 // SlowPeer returns what is known of the model of the switch at the other end of a port's link, if it
 // obeys a pause late; nil if nothing is known.
-func (d *Device) SlowPeer(p *intent.Port) *catalog.SlowPeer {
+func SlowPeer(f *intent.Fabric, p *intent.Port) *catalog.SlowPeer {
 	e, ok := p.Peer()
-	if !ok || d.Fabric == nil {
+	if !ok || f == nil {
 		return nil
 	}
-	if sw := d.Fabric.Switch(e.Device); sw != nil {
+	if sw := f.Switch(e.Device); sw != nil {
 		if m := model(sw); m != nil {
 			return m.ASIC().SlowPeer
 		}
@@ -300,20 +300,20 @@ func (d *Device) SlowPeer(p *intent.Port) *catalog.SlowPeer {
 	return nil
 }
 
-// peerResponse returns the time that the peer of a port takes to obey a pause, as stated in the
+// PeerResponse returns the time that the peer of a port takes to obey a pause, as stated in the
 // intent.
-func (d *Device) peerResponse(p *intent.Port) intent.Value[intent.Response] {
+func PeerResponse(f *intent.Fabric, p *intent.Port) intent.Value[intent.Response] {
 	e, ok := p.Peer()
-	if !ok || d.Fabric == nil {
+	if !ok || f == nil {
 		return intent.Value[intent.Response]{}
 	}
-	if sw := d.Fabric.Switch(e.Device); sw != nil {
+	if sw := f.Switch(e.Device); sw != nil {
 		if q := sw.Port(e.Port); q != nil {
 			return q.Settings.Buffers.PauseResponse
 		}
 		return sw.Settings.Buffers.PauseResponse
 	}
-	if h := d.Fabric.Host(e.Device); h != nil {
+	if h := f.Host(e.Device); h != nil {
 		return h.PauseResponse
 	}
 	return intent.Value[intent.Response]{}

@@ -89,7 +89,7 @@ func TestNoLinks(t *testing.T) {
 	if len(fs) != 1 || fs[0].ID != "TOP-09" || !fs[0].Inconclusive() || !slices.Contains(fs[0].NotMade, "PFC-01") || checks.Count(fs).Inconclusive != 1 {
 		t.Errorf("an intent without links: %+v", fs)
 	}
-	if fs := static(t, base); len(fs) > 0 {
+	if fs := beyondPeers(static(t, base)); len(fs) > 0 {
 		t.Errorf("with links: %v", fs)
 	}
 }
@@ -97,7 +97,7 @@ func TestNoLinks(t *testing.T) {
 // TestChecksNotMadeForMissingData checks that missing data is one finding that lists the checks
 // that were not made, for values in force and for the model.
 func TestChecksNotMadeForMissingData(t *testing.T) {
-	fs := static(t, strings.ReplaceAll(base, ", model: DellEMC-Z9332f-O32", ""))
+	fs := beyondPeers(static(t, strings.ReplaceAll(base, ", model: DellEMC-Z9332f-O32", "")))
 	if len(fs) != 2 || fs[0].ID != "CAT-01" || fs[0].Unchecked != "ports, buffers and headroom" || !slices.Equal(fs[0].NotMade, []string{"BUF-01", "BUF-03", "BUF-04", "BUF-05", "BUF-06", "BUF-10", "BUF-14", "BUF-17"}) {
 		t.Errorf("without a model: %+v", fs)
 	}

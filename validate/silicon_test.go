@@ -101,6 +101,32 @@ func TestSiliconCases(t *testing.T) {
 		"jr2 max after a pause": {model: "Arista-7800R3-48CQ2-C48", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "300m", ecn: "{min: 75KB, max: 330KB, probability: 10%}", buffers: "fanOut: 64", found: "warning ECN-03: class rdma marks every packet from 330KB"},
 		"jr2 headroom":          {model: "Arista-7800R3-48CQ2-C48", ports: "Ethernet[0-188:4]", hosts: 48, speed: "100G", cable: "300m", ecn: auto, notFound: "BUF-14"}, // 24 x 110592 of 528128409 B
 
+		// Jericho2C+: S 2, memory outside of the chip, B (6441610000 - 396096307) / 2 = 3022756846,
+		// alpha 1/64 at 100G.
+		"j2c+ one to 64":         {model: "Arista-7800R3A-36D2-C72", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "300m", ecn: auto, buffers: "fanOut: 64", most: 3022756846 / 128 / 64},
+		"j2c+ too late":          {model: "Arista-7800R3A-36D2-C72", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "300m", ecn: "{min: 47MB, max: 48MB, probability: 10%}", buffers: "fanIn: 1, fanOut: 1", found: "error ECN-03: class rdma marks from 47MB; one port that sends into 1 queue pauses at the earliest when it holds 46503951B"},
+		"j2c+ in time":           {model: "Arista-7800R3A-36D2-C72", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "300m", ecn: "{min: 75KB, max: 368KB, probability: 10%}", buffers: "fanOut: 64", notFound: "ECN-03"},
+		"j2c+ max after a pause": {model: "Arista-7800R3A-36D2-C72", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "300m", ecn: "{min: 75KB, max: 370KB, probability: 10%}", buffers: "fanOut: 64", found: "warning ECN-03: class rdma marks every packet from 370KB"},
+		"j2c+ headroom":          {model: "Arista-7800R3A-36D2-C72", ports: "Ethernet[0-72:4]", hosts: 19, speed: "100G", cable: "100000m", ecn: auto, found: "warning BUF-14: of 19 lossless groups with 380092416 B of headroom, one of the chip's 2 slices has at least 200048640 B"}, // in 198048153 B
+		"j2c+ fewer ports":       {model: "Arista-7800R3A-36D2-C72", ports: "Ethernet[0-68:4]", hosts: 18, speed: "100G", cable: "100000m", ecn: auto, notFound: "BUF-14"},
+
+		// Qumran3D: S 8, memory outside of the chip, B (25766440000 - 4024103375) / 8 = 2717792078,
+		// alpha 1/64.
+		"q3d one to 64":         {model: "NH-5010-F-O64", ports: "Ethernet[0-60:4]", hosts: 16, speed: "400G", cable: "300m", ecn: auto, buffers: "fanOut: 64", most: 2717792078 / 128 / 64},
+		"q3d too late":          {model: "NH-5010-F-O64", ports: "Ethernet[0-60:4]", hosts: 16, speed: "400G", cable: "300m", ecn: "{min: 42MB, max: 43MB, probability: 10%}", buffers: "fanIn: 1, fanOut: 1", found: "error ECN-03: class rdma marks from 42MB; one port that sends into 1 queue pauses at the earliest when it holds 41812185B"},
+		"q3d in time":           {model: "NH-5010-F-O64", ports: "Ethernet[0-60:4]", hosts: 16, speed: "400G", cable: "300m", ecn: "{min: 75KB, max: 331KB, probability: 10%}", buffers: "fanOut: 64", notFound: "ECN-03"},
+		"q3d max after a pause": {model: "NH-5010-F-O64", ports: "Ethernet[0-60:4]", hosts: 16, speed: "400G", cable: "300m", ecn: "{min: 75KB, max: 333KB, probability: 10%}", buffers: "fanOut: 64", found: "warning ECN-03: class rdma marks every packet from 333KB"},
+		"q3d headroom":          {model: "NH-5010-F-O64", ports: "Ethernet[0-252:4]", hosts: 64, speed: "400G", cable: "100000m", ecn: auto, notFound: "BUF-14"},                                                                                                                              // 8 x 62653744 of 503012921 B
+		"q3d longest cables":    {model: "Arista-7280R4-32QF-32DF-64O", ports: "Ethernet[0-128:4]", hosts: 33, speed: "400G", cable: "100000m", ecn: auto, found: "warning BUF-14: of 33 lossless groups with 2636722176 B of headroom, one of the chip's 8 slices has at least 399503360 B"}, // in 357906841 B
+
+		// Silicon One: no pool, headroom or alpha is published for any model, so nothing may follow
+		// from a pool: the tool says that it has none.
+		"gb no pool":      {model: "Cisco-8102-C64", ports: "Ethernet[0-60:4]", hosts: 16, speed: "100G", cable: "300m", ecn: "{min: 47MB, max: 48MB, probability: 100%}", buffers: "fanIn: 1, fanOut: 1", found: "info CAT-01: the model's ports are known, its buffers are not", notFound: "ECN-03"},
+		"gb no slices":    {model: "Cisco-8102-C64", ports: "Ethernet[0-252:4]", hosts: 64, speed: "100G", cable: "300m", ecn: auto, notFound: "BUF-14"},
+		"gr no pool":      {model: "Cisco-8111-O32", ports: "Ethernet[0-248:8]", hosts: 32, speed: "400G", cable: "300m", ecn: auto, found: "info CAT-01: the model's ports are known, its buffers are not", notFound: "BUF-14"},
+		"gr2 no pool":     {model: "Cisco-8122-O64", ports: "Ethernet[0-120:8]", hosts: 16, speed: "400G", cable: "300m", ecn: auto, found: "info CAT-01: the model's ports are known, its buffers are not", notFound: "BUF-05"},
+		"gr2 no headroom": {model: "Cisco-8122-O64", ports: "Ethernet[0-120:8]", hosts: 16, speed: "400G", cable: "300m", ecn: auto, buffers: "overSubscription: 1", notFound: "BUF-05"},
+
 		// Teralynx: the division is not known, B 51691264 - 17708800 = 33982464, alpha 2, min 1518.
 		"teralynx one to eight":      {model: "Wistron_sw_to3200k", ports: "Ethernet[0-120:8]", hosts: 16, speed: "400G", cable: "5m", ecn: auto, buffers: "fanOut: 8", most: 2 * 33982464 / 17 / 8},
 		"teralynx too late":          {model: "Wistron_sw_to3200k", ports: "Ethernet[0-120:8]", hosts: 16, speed: "400G", cable: "5m", ecn: "{min: 23MB, max: 24MB, probability: 10%}", buffers: "fanIn: 1, fanOut: 1", found: "error ECN-03: class rdma marks from 23MB"},

@@ -87,7 +87,7 @@ func TestHeadroomFloor(t *testing.T) {
 // TestNoWatchdogTowardsAHost checks that a disabled watchdog to a host is an error.
 func TestNoWatchdogTowardsAHost(t *testing.T) {
 	text := strings.NewReplacer(`b: "leaf2/Ethernet[0,8]"`, `b: "gpu[1-2]/eth0"`, "links:", "hosts: {\"gpu[1-2]\": {nics: {eth0: {}}}}\npfc: {watchdog: off}\nlinks:").Replace(base)
-	fs := static(t, text)
+	fs := beyondPeers(static(t, text))
 	if len(fs) != 1 || fs[0].ID != "WD-01" || fs[0].Severity != checks.Error || fs[0].Place() != "leaf1 Ethernet0,Ethernet8" {
 		t.Errorf("findings %v", fs)
 	}
@@ -236,7 +236,7 @@ func TestExamplesHaveNoFindings(t *testing.T) {
 		texts[file] = string(b)
 	}
 	for name, text := range texts {
-		if fs := static(t, text); len(fs) > 0 {
+		if fs := beyondPeers(static(t, text)); len(fs) > 0 {
 			t.Errorf("%s: %v", name, fs)
 		}
 	}

@@ -150,7 +150,7 @@ func TestCheckYANG(t *testing.T) {
 	for _, release := range []string{"202511", "master"} {
 		dir := sharedtest.YANG(t, release)
 		status, out, errOut := runHere(t, "check", "-f", "testdata/fabric.yaml", "--yang", dir)
-		if status != exitOK || !strings.HasPrefix(out, "pod1: nothing wrong, 2 info;") {
+		if status != exitOK || !strings.HasPrefix(out, "pod1: nothing wrong, 3 info;") {
 			t.Errorf("%s: status %d\n%s%s", release, status, out, errOut)
 		}
 		to := filepath.Join(t.TempDir(), "out")

@@ -327,6 +327,38 @@ func TestOlderAlpha(t *testing.T) {
 	}
 }
 
+// Chips that keep packets in memory outside of them: a packet of the tests takes 112 bytes there (64
+// and internal_hdr_size 48). Sources: sonic-mgmt tests/qos/files/qos_params.j2c.yaml (05b90bcb01),
+// qos_params.q3d.yaml (2d53c03049). A row at 100G of the latter, 387989, fits none of the published
+// pools: its headroom is that of a Jericho2C+.
+func TestExternalMemoryRows(t *testing.T) {
+	const packet = 112
+	for _, r := range []struct {
+		model              string
+		speed              units.Rate
+		cable              units.Length
+		pause, drop, below int64 // below: packets by which a group must fall to resume
+	}{
+		{"Arista-7800R3A-36D2-C72", 100 * g, 2000, 415271, 418781, 3243},
+		{"Arista-7800R3A-36D2-C72", 100 * g, 120000, 415271, 593885, 3245},
+		{"Arista-7800R3A-36D-D36", 400 * g, 120000, 657523, 1370921, 12985},
+		{"NH-5010-F-O64", 400 * g, 30, 373323, 377917, 12983},
+		{"NH-5010-F-O64", 400 * g, 120000, 373323, 932731, 12983},
+	} {
+		m := model(t, r.model)
+		row, ok := m.HeadroomRow(r.speed, r.cable)
+		p, err := PoolOf(m, r.speed, Facts{Cable: r.cable, Exponent: &row.Threshold})
+		if !ok || err != nil {
+			t.Fatal(r.model, ok, err)
+		}
+		for what, c := range map[string][2]int64{"pause": {r.pause, p.Threshold(1)}, "headroom": {r.drop - r.pause, row.XOFF}, "below": {r.below, *row.XONOffset}} {
+			if off := float64(c[1])/float64(c[0]*packet) - 1; math.Abs(off) > 0.002 {
+				t.Errorf("%s %s %s: %s is %d packets, measured %d (%+.2f %%)", r.model, r.speed, r.cable, what, c[1]/packet, c[0], 100*off)
+			}
+		}
+	}
+}
+
 // A measured threshold replaces the computed one, whatever the division of the chip and the alpha,
 // and the threshold of more groups follows from it.
 func TestMeasuredThreshold(t *testing.T) {

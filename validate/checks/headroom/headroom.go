@@ -60,11 +60,11 @@ var Checks = []checks.Check{
 	},
 	{
 		ID: "BUF-16", Title: "the peer of a port stops sending later than the standard allows",
-		Rules: []checks.Rule{{Severity: checks.Warning, When: "where the intent states how late, or the peer's model is known for it"}, {Severity: checks.Info, When: "where nobody does, and no standard has a time for the speed"}}, Scope: checks.ScopeLink, Reads: checks.ReadsIntent,
+		Rules: []checks.Rule{{Severity: checks.Warning, When: "where the intent states how late, or the peer's model is known for it"}, {Severity: checks.Info, When: "where nothing is known of peers"}}, Scope: checks.ScopeLink, Reads: checks.ReadsIntent,
 		Why:     "headroom tables and formulas assume the standard",
 		Fix:     "raise xoff for this peer; BUF-01 says by how much",
 		Sources: []string{srcPauseQuanta, "sonic-buildimage pull 11901"},
-		Switch:  slowPeers,
+		Switch:  slowPeers, Fabric: unknownPeers,
 	},
 	{
 		ID: "BUF-17", Title: "the traffic of the intent needs more headroom than the switch's template assumes",
@@ -386,45 +386,6 @@ func showsHeadroom(q *qos.Port) bool {
 		}
 	}
 	return false
-}
-
-// slowPeers finds peers that stop later than the standard allows, and speeds for which neither
-// the standard nor the intent states the time.
-func slowPeers(r *checks.Switch) {
-	for _, p := range checks.LosslessPorts(r) {
-		in := r.Memory.HeadroomInput(p)
-		standard, ok := headroom.ResponseBytes(p.Speed.V)
-		peer, linked := p.Peer()
-		who := "the host"
-		if p.Uplink() {
-			who = "the other switch"
-		}
-		switch {
-		case !ok && in.PeerBytes == 0 && linked:
-			r.FoundTowards(peer, checks.Finding{Severity: checks.Info, Where: p.Link.Pos.String(), Unchecked: "response of peers to a pause", Fix: "state its buffers.pauseResponse, or pauseResponse of the host, by its data sheet",
-				What: fmt.Sprintf("no standard says how soon a peer obeys a pause at %s, and the intent does not say it of %s", p.Speed.V, who)}, p.Name)
-		case linked && in.PeerBytes == 0 && r.Device.SlowPeer(p) != nil:
-			lateModel(r, p)
-		case ok && linked && in.PeerBytes > standard:
-			r.FoundTowards(peer, checks.Finding{Severity: checks.Warning, Where: p.Link.Pos.String(),
-				What: fmt.Sprintf("%s sends up to %d B after a pause at %s, the standard allows %d B", who, in.PeerBytes, p.Speed.V, standard)}, p.Name)
-		}
-	}
-}
-
-// lateModel compares the headroom of a port with what another switch was found to need towards a
-// peer of the same model. Its speed, if another, changes the need in proportion: the peer is late by
-// a time.
-func lateModel(r *checks.Switch, p *intent.Port) {
-	slow := r.Device.SlowPeer(p)
-	need := int64(float64(slow.XOFF) / float64(slow.Speed) * float64(p.Speed.V))
-	xoff, known := r.Memory.Headroom(p).XOFF()
-	if !known || xoff >= need {
-		return
-	}
-	peer, _ := p.Peer()
-	r.FoundTowards(peer, checks.Finding{Severity: checks.Warning, Where: p.Link.Pos.String(), Fix: fmt.Sprintf("raise xoff for this peer, or state its buffers.pauseResponse once it is measured (%s)", slow.Source),
-		What: fmt.Sprintf("the other switch is of a model that obeys a pause late: at %s, neighbours needed %d B of headroom, and xoff is %d B", p.Speed.V, need, xoff)}, p.Name)
 }
 
 // onlySmallPackets reports whether computed headroom falls short of the standard only because
