@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/prove"
 	"github.com/roce-fabric/roce-fabric/simulate/scenario"
 )
 
@@ -24,6 +25,14 @@ func PredictionSchema() []byte {
 		Format int `json:"format"`
 		scenario.Prediction
 	}]("simulation.json", "roce-fabric simulation", "What simulate predicts.")
+}
+
+// ProvePlanSchema returns the JSON Schema of what prove plan writes.
+func ProvePlanSchema() []byte {
+	return schemaOf[struct {
+		Format int `json:"format"`
+		prove.Plan
+	}]("prove-plan.json", "roce-fabric prove plan", "Rounds of load between the hosts of a fabric.")
 }
 
 func schemaOf[T any](id, title, description string) []byte {

@@ -43,7 +43,7 @@ func (a *app) root() *cobra.Command {
 		group string
 		cmd   *cobra.Command
 	}{
-		{"offline", a.initCommand()}, {"offline", a.fmtCommand()}, {"offline", a.checkCommand()}, {"offline", a.explainCommand()}, {"offline", a.simulateCommand()}, {"offline", a.adviseCommand()}, {"offline", a.renderCommand()},
+		{"offline", a.initCommand()}, {"offline", a.fmtCommand()}, {"offline", a.checkCommand()}, {"offline", a.explainCommand()}, {"offline", a.simulateCommand()}, {"offline", a.proveCommand()}, {"offline", a.adviseCommand()}, {"offline", a.renderCommand()},
 		{"devices", a.diffCommand()}, {"devices", a.planCommand()}, {"devices", a.applyCommand()}, {"devices", a.validateCommand()}, {"devices", a.watchCommand()}, {"devices", a.rollbackCommand(a.allFlags)}, {"devices", a.unlockCommand()}, {"devices", a.importCommand()}, {"devices", a.nicCommand()}, {"devices", a.labCommand()},
 		{"more", a.schemaCommand()}, {"more", a.versionCommand()}, {"more", a.manCommand()},
 	} {
@@ -143,7 +143,7 @@ var otherWords = map[string]string{
 	"verify": "validate", "status": "validate", "get": "validate", "health": "validate",
 	"monitor": "watch", "drift": "diff", "preview": "plan", "show": "plan show",
 	"template": "render", "build": "render", "generate": "render", "new": "init", "create": "init",
-	"describe": "explain", "why": "explain", "predict": "simulate", "up": "lab up", "demo": "lab demo", "format": "fmt",
+	"describe": "explain", "why": "explain", "predict": "simulate", "accept": "prove", "benchmark": "prove", "certify": "prove", "up": "lab up", "demo": "lab demo", "format": "fmt",
 }
 
 func unknownCommand(parent *cobra.Command, name string) error {

@@ -8,27 +8,39 @@ import (
 	"github.com/roce-fabric/roce-fabric/report"
 )
 
+// schemas are the documents besides the intent that have a schema.
+var schemas = []struct {
+	flag, does string
+	make       func() []byte
+}{
+	{"report", "the schema of JSON reports", report.Schema},
+	{"simulation", "the schema of the JSON of simulate", report.PredictionSchema},
+	{"prove-plan", "the schema of the JSON of prove plan", report.ProvePlanSchema},
+}
+
 func (a *app) schemaCommand() *cobra.Command {
-	var ofReport, ofSimulation bool
+	of := map[string]*bool{}
 	c := &cobra.Command{
 		Use:  "schema",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			text := intent.Schema()
-			switch {
-			case ofReport && ofSimulation:
-				return usage("--report and --simulation: choose one")
-			case ofReport:
-				text = report.Schema()
-			case ofSimulation:
-				text = report.PredictionSchema()
+			write, chosen := intent.Schema, ""
+			for _, s := range schemas {
+				switch {
+				case !*of[s.flag]:
+				case chosen != "":
+					return usage("--%s and --%s: choose one", chosen, s.flag)
+				default:
+					write, chosen = s.make, s.flag
+				}
 			}
-			_, err := a.Out.Write(text)
+			_, err := a.Out.Write(write())
 			return err
 		},
 	}
-	c.Flags().BoolVar(&ofReport, "report", false, "the schema of JSON reports")
-	c.Flags().BoolVar(&ofSimulation, "simulation", false, "the schema of the JSON of simulate")
+	for _, s := range schemas {
+		of[s.flag] = c.Flags().Bool(s.flag, false, s.does)
+	}
 	return c
 }
 

@@ -22,6 +22,7 @@ var layers = [][]string{
 	{"drivers"},
 	{"validate"},
 	{"fleet"},
+	{"prove"},
 	{"report"},
 	{"watch"},
 	{"testlab"},
