@@ -35,6 +35,14 @@ func ProvePlanSchema() []byte {
 	}]("prove-plan.json", "roce-fabric prove plan", "Rounds of load between the hosts of a fabric.")
 }
 
+// RecommendationSchema returns the JSON Schema of what simulate --recommend writes.
+func RecommendationSchema() []byte {
+	return schemaOf[struct {
+		Format int `json:"format"`
+		scenario.Recommendations
+	}]("recommendation.json", "roce-fabric recommendation", "The ECN curves that simulate --recommend found.")
+}
+
 func schemaOf[T any](id, title, description string) []byte {
 	g := schemaGenerator{defs: map[string]any{}}
 	s := g.object(reflect.TypeFor[T]())

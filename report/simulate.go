@@ -34,18 +34,23 @@ func (t *Text) Prediction(p *scenario.Prediction) {
 	if len(p.Expectations) > 0 {
 		t.printf("\n")
 	}
-	if len(p.Assumed) > 0 {
+	t.assumptions(p.Assumed, p.NotModelled)
+}
+
+// assumptions writes what a simulation assumed and left out.
+func (t *Text) assumptions(assumed []scenario.Assumption, left []string) {
+	if len(assumed) > 0 {
 		t.printf("Assumed, because neither the intent nor the catalogue says it:\n")
-		for _, a := range p.Assumed {
+		for _, a := range assumed {
 			t.indented("  ", "", natural.Fold(a.Devices)+": "+a.What, 4)
 		}
 	}
-	t.indented("", "", "Not modelled: "+strings.Join(p.NotModelled, ", ")+".", 2)
+	t.indented("", "", "Not modelled: "+strings.Join(left, ", ")+".", 2)
 }
 
 func (t *Text) run(p *scenario.Prediction, r *scenario.Run) {
 	first := r.Seeds[0]
-	t.indented("", t.S.Bold(r.Class+":"), r.Class+": "+answer(r)+assumedMemory(p), 2)
+	t.indented("", t.S.Bold(r.Class+":"), r.Class+": "+answer(r)+assumedMemory(p.Guessed()), 2)
 	note := ""
 	if r.Stopped {
 		note = ", interrupted"
@@ -65,8 +70,7 @@ func (t *Text) run(p *scenario.Prediction, r *scenario.Run) {
 }
 
 // assumedMemory names the switches whose memory is not known, on which the answer depends.
-func assumedMemory(p *scenario.Prediction) string {
-	l := p.Guessed()
+func assumedMemory(l []string) string {
 	if len(l) == 0 {
 		return ""
 	}

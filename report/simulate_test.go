@@ -18,14 +18,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/simulate/scenario"
 )
 
-// predicted simulates an example with marking off and an expectation that is not met.
-func predicted(t *testing.T) *scenario.Prediction {
+// quickstart compiles an example, with an expectation and with changes.
+func quickstart(t *testing.T, set ...string) *render.Compiler {
 	t.Helper()
 	text, err := os.ReadFile("../examples/quickstart/fabric.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(string(text) + "\nsimulation: {noPause: always}\n"), Set: []string{"classes.rdma.ecn=off"}})
+	f, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(string(text) + "\nsimulation: {noPause: always}\n"), Set: set})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,13 @@ func predicted(t *testing.T) *scenario.Prediction {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := scenario.Predict(context.Background(), c, scenario.Options{Traffic: []scenario.Pattern{{Kind: "incast", To: 1}}, For: 500 * time.Microsecond, Seeds: 2})
+	return c
+}
+
+// predicted simulates an example with marking off and an expectation that is not met.
+func predicted(t *testing.T) *scenario.Prediction {
+	t.Helper()
+	p, err := scenario.Predict(context.Background(), quickstart(t, "classes.rdma.ecn=off"), scenario.Options{Traffic: []scenario.Pattern{{Kind: "incast", To: 1}}, For: 500 * time.Microsecond, Seeds: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,33 +71,43 @@ func TestPredictionText(t *testing.T) {
 	}
 }
 
-// What simulate writes is valid against its schema, which requires what it always has.
-func TestPredictionSchema(t *testing.T) {
-	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(PredictionSchema()))
+// What simulate writes is valid against its schemas, which require what it always has.
+func TestSimulationSchemas(t *testing.T) {
+	recommended, err := scenario.Recommend(context.Background(), quickstart(t), scenario.Options{For: 100 * time.Microsecond, Seeds: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("simulation.json", schema); err != nil {
-		t.Fatal(err)
-	}
-	compiled, err := c.Compile("simulation.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	if err := WriteDocument(&b, predicted(t)); err != nil {
-		t.Fatal(err)
-	}
-	var doc map[string]any
-	if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
-		t.Fatal(err)
-	}
-	if err := compiled.Validate(doc); err != nil {
-		t.Error(err)
-	}
-	delete(doc, "runs")
-	if err := compiled.Validate(doc); err == nil {
-		t.Error("a document without runs is valid")
+	for _, x := range []struct {
+		key    string
+		schema []byte
+		value  any
+	}{{"runs", PredictionSchema(), predicted(t)}, {"found", RecommendationSchema(), recommended}} {
+		schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(x.schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := jsonschema.NewCompiler()
+		if err := c.AddResource("schema.json", schema); err != nil {
+			t.Fatal(err)
+		}
+		compiled, err := c.Compile("schema.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := WriteDocument(&b, x.value); err != nil {
+			t.Fatal(err)
+		}
+		var doc map[string]any
+		if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
+			t.Fatal(err)
+		}
+		if err := compiled.Validate(doc); err != nil {
+			t.Error(err)
+		}
+		delete(doc, x.key)
+		if err := compiled.Validate(doc); err == nil {
+			t.Errorf("a document without %s is valid", x.key)
+		}
 	}
 }

@@ -22,6 +22,7 @@ type simulateFlags struct {
 	class, series                   string
 	span                            time.Duration
 	seeds                           int
+	recommend                       bool
 }
 
 // Limits of a simulation.
@@ -35,7 +36,15 @@ func (a *app) simulateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:  "simulate",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.simulate(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.recommend {
+				if !cmd.Flags().Changed("for") {
+					o.span = 10 * time.Millisecond // congestion control has settled
+				}
+				return a.recommend(cmd.Context(), o)
+			}
+			return a.simulate(cmd.Context(), o)
+		},
 	}
 	a.fileFlag(c)
 	a.outputFlag(c, "text", "json")
@@ -49,6 +58,7 @@ func (a *app) simulateCommand() *cobra.Command {
 	f.StringArrayVar(&o.storm, "storm", nil, "a host that pauses its link without end; may be repeated")
 	f.StringArrayVar(&o.set, "set", nil, "PATH=VALUE: simulate as if the intent said this, such as links[0].cable=30m; may be repeated")
 	f.StringVar(&o.series, "series", "", "write the longest queues over time to this CSV file")
+	f.BoolVar(&o.recommend, "recommend", false, "search the ECN curves that mark before a pause at this fan-in, with the shortest queue; by default for 10ms each")
 	_ = c.MarkFlagFilename("series", "csv")
 	a.completes(c, "set", a.completeSet)
 	return c
@@ -91,6 +101,34 @@ func (a *app) simulate(ctx context.Context, o simulateFlags) error {
 		return &statusError{status: exitDiffers}
 	}
 	return err
+}
+
+// recommend searches the ECN curves of the intent's classes.
+func (a *app) recommend(ctx context.Context, o simulateFlags) error {
+	opt, err := o.options()
+	if err != nil {
+		return err
+	}
+	if o.series != "" {
+		return usage("--series and --recommend: a search has many runs, so choose one")
+	}
+	f, err := a.loadWith(ctx, fleet.TakeSwitches, o.set)
+	if err != nil {
+		return err
+	}
+	show, end := a.Share("recommend")
+	opt.Progress = show
+	r, err := scenario.Recommend(ctx, f.Compiler, opt)
+	end()
+	if err != nil {
+		return unpredictable(err, f.Fabric().Name)
+	}
+	if a.Output == "json" {
+		return report.WriteDocument(a.Out, r)
+	}
+	t := a.Text()
+	t.Recommendations(r)
+	return t.Err()
 }
 
 // unpredictable says what the intent lacks for a simulation.

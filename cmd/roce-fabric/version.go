@@ -15,6 +15,7 @@ var schemas = []struct {
 }{
 	{"report", "the schema of JSON reports", report.Schema},
 	{"simulation", "the schema of the JSON of simulate", report.PredictionSchema},
+	{"recommendation", "the schema of the JSON of simulate --recommend", report.RecommendationSchema},
 	{"prove-plan", "the schema of the JSON of prove plan", report.ProvePlanSchema},
 }
 

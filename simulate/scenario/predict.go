@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -175,8 +176,22 @@ func (f *fabric) hostNodes(name string) (out []int, err error) {
 	return out, nil
 }
 
-// simulate runs a pattern with each seed, as many at a time as there are processors.
+// simulate predicts one pattern in one class.
 func (f *fabric) simulate(ctx context.Context, p Pattern, class int, o Options, progress func(float64)) (*Run, error) {
+	if err := f.load(p, class, 1); err != nil {
+		return nil, err
+	}
+	n := f.Network
+	results, err := f.measure(ctx, p, class, o, 0, progress)
+	if err != nil {
+		return nil, err
+	}
+	return f.summary(p, class, &n, results), nil
+}
+
+// measure runs a pattern with each seed, as many at a time as there are processors. Rates, the mean
+// of queues and pause times are measured from warm on.
+func (f *fabric) measure(ctx context.Context, p Pattern, class int, o Options, warm simulate.Time, progress func(float64)) ([]*simulate.Result, error) {
 	end := simulate.TimeOf(o.For)
 	networks := make([]simulate.Network, o.Seeds)
 	for i := range networks {
@@ -204,17 +219,12 @@ func (f *fabric) simulate(ctx context.Context, p Pattern, class int, o Options, 
 		free <- struct{}{}
 		wg.Go(func() {
 			results[i], errs[i] = simulate.Run(ctx, &networks[i], simulate.Options{
-				For: end, Seed: uint64(i + 1), Every: max(end/samples, 1),
+				For: end, Seed: uint64(i + 1), Warm: warm, Every: max(end/samples, 1),
 				Progress: func(at simulate.Time) { report(i, at) },
 			})
 			<-free
 		})
 	}
 	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return f.summary(p, class, &networks[0], results), nil
+	return results, errors.Join(errs...)
 }

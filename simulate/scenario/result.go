@@ -23,8 +23,13 @@ type Prediction struct {
 }
 
 // Guessed returns the switches whose memory or headroom was assumed, in natural order.
-func (p *Prediction) Guessed() (out []string) {
-	for _, a := range p.Assumed {
+func (p *Prediction) Guessed() []string { return guessed(p.Assumed) }
+
+// Guessed returns the switches whose memory or headroom was assumed, in natural order.
+func (r *Recommendations) Guessed() []string { return guessed(r.Assumed) }
+
+func guessed(assumed []Assumption) (out []string) {
+	for _, a := range assumed {
 		if a.Decides {
 			out = append(out, a.Devices...)
 		}
