@@ -237,3 +237,36 @@ func TestParkingLot(t *testing.T) {
 		near(t, l.Flows[i].Name, r.Flows[i].Rate/gbps, want, 0.02)
 	}
 }
+
+// O6: 1000 senders into one port of a switch with 8 MB. With the headroom of HPCC's simulator, three
+// times rate and delay, lossless packets are lost where the senders take the time that IEEE 802.3
+// allows; with the headroom that BUF-01 asks for, none is.
+func TestThousandSenders(t *testing.T) {
+	quanta, _ := headroom.Quanta(100 * gbps)
+	for _, enough := range []bool{false, true} {
+		s := setup{rate: 100 * gbps, delay: 100 * Nanosecond, wire: wire100, payload: load100, shared: 8_000_000}
+		in := headroom.Input{Speed: 100 * gbps, Cable: 20, PortMTU: wire100, LosslessMTU: wire100}
+		reference, err := headroom.IEEE(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		room := int64(3 * 1250)
+		if enough {
+			room = reference.XOFF + wire100
+		}
+		s.group = headroom.GroupSize{Alpha: headroom.Alpha{Num: 1, Den: 8}, Headroom: room}
+		l := star(1000, s)
+		for i := range l.Ports {
+			l.Ports[i].Response = Time(quanta) * 512 * 10
+			l.Ports[i].Gap = 20
+		}
+		r := l.run(t, Options{For: 100 * Microsecond})
+		lost, pauses := int64(0), int64(0)
+		for _, p := range r.Ports {
+			lost, pauses = lost+p[bulk].Lost, pauses+p[bulk].Pauses
+		}
+		if (lost == 0) != enough || pauses < 1000 {
+			t.Errorf("%d B of headroom: %d packets lost, %d pauses", room, lost, pauses)
+		}
+	}
+}
