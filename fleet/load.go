@@ -8,6 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/systems"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/validate/whatif"
 )
 
 // Fabric is a loaded and compiled intent, with the devices selected for a call.
@@ -31,8 +32,8 @@ type LoadOptions struct {
 	// empty selects all of them.
 	Only []string
 	Take Take
-	// Set lists changes to apply to the intent, as in [intent.Options].
-	Set []string
+	// Changes are applied to the intent, as Set and Without of [intent.Options].
+	whatif.Changes
 }
 
 // Take is the type of devices to select from an intent.
@@ -49,7 +50,7 @@ const (
 // errors in the text, and an [*OptionError] for a path that cannot be read or an Only that
 // selects nothing.
 func Load(ctx context.Context, path string, o LoadOptions) (*Fabric, error) {
-	f, err := input.Intent(ctx, path, intent.Options{Stdin: o.Stdin, Name: o.Name, Below: o.Below, Set: o.Set})
+	f, err := input.Intent(ctx, path, intent.Options{Stdin: o.Stdin, Name: o.Name, Below: o.Below, Set: o.Set, Without: o.Without})
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ type resolver struct {
 	problems *problems
 	raw      *rawFabric
 	limits   limits
+	removed  []string // Options.Without
 	// noClasses accepts an intent without classes.
 	noClasses bool
 	start     Pos // position reported for missing parts
@@ -66,6 +67,7 @@ func (r *resolver) fabric() *Fabric {
 	r.measurements()
 	r.suppressions()
 	r.rollout()
+	r.without(r.removed)
 	return r.out
 }
 

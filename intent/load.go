@@ -43,6 +43,11 @@ type Options struct {
 	// Set overrides values as if the files stated them: PATH=VALUE, such as links[0].cable=30m.
 	// The position of such a value is "--set PATH".
 	Set []string
+	// Without removes devices and cables: names, globs and selections of devices (spine1, leaf*,
+	// role:spine), an end of a cable or both ends with " - " between them (leaf1/Ethernet0, leaf1 -
+	// spine1), or all cables of an entry (links[4]). Switch ports that lose their cable are
+	// removed with it.
+	Without []string
 
 	// limits bounds the expansion of ranges and links; nil uses defaultLimits.
 	limits *limits
@@ -80,7 +85,7 @@ func Load(path string, opts Options) (*Fabric, error) {
 	for _, f := range files {
 		names = append(names, f.Name)
 	}
-	r := &resolver{problems: p, raw: raw, limits: *cmp.Or(opts.limits, &defaultLimits), noClasses: opts.NoClasses, start: Pos{File: names[0], Line: 1, Column: 1}}
+	r := &resolver{problems: p, raw: raw, limits: *cmp.Or(opts.limits, &defaultLimits), noClasses: opts.NoClasses, removed: opts.Without, start: Pos{File: names[0], Line: 1, Column: 1}}
 	f := r.fabric()
 	if err := p.err(); err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/validate/whatif"
 )
 
 // Explained is an explanation: a document that can also be printed as lines, or an
@@ -58,18 +59,18 @@ func (c *Console) lines(lines []string) error {
 	return err
 }
 
-// ExplainedIf writes an explanation with the --set changes applied, and how it differs from the
-// one without them. was is nil if there is none.
-func (c *Console) ExplainedIf(set []string, was, now Explained) error {
+// ExplainedIf writes an explanation with changes applied, and how it differs from the one without
+// them. was is nil if there is none.
+func (c *Console) ExplainedIf(changes whatif.Changes, was, now Explained) error {
 	if c.Output == "json" {
 		text, err := json.Marshal(now)
 		if err != nil {
 			return err
 		}
 		more, err := json.Marshal(struct {
-			Set []string  `json:"set"`
+			whatif.Changes
 			Was Explained `json:"was"`
-		}{set, was})
+		}{changes, was})
 		if err != nil {
 			return err
 		}
@@ -84,7 +85,11 @@ func (c *Console) ExplainedIf(set []string, was, now Explained) error {
 	if was == nil {
 		before = after
 	}
-	out := []string{s.Bold("if the intent said " + term.CleanLine(strings.Join(set, " and ")))}
+	title := whatif.Changes{Without: changes.Without}.String()
+	if len(changes.Set) > 0 {
+		title = strings.TrimSpace("if the intent said " + strings.Join(changes.Set, " and ") + " " + title)
+	}
+	out := []string{s.Bold(term.CleanLine(title))}
 	differ := false
 	for _, l := range diff.Edits(before, after) {
 		text := "  " + l.X
@@ -97,7 +102,7 @@ func (c *Console) ExplainedIf(set []string, was, now Explained) error {
 		out = append(out, strings.TrimRight(text, " "))
 	}
 	if was != nil && !differ {
-		c.Talk("--set changes nothing that is shown here")
+		c.Talk("this changes nothing that is shown here")
 	}
 	return c.lines(out)
 }

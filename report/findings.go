@@ -13,6 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
+	"github.com/roce-fabric/roce-fabric/validate/whatif"
 )
 
 // Report is the result of a run of check, validate or nic validate. All six output forms are
@@ -37,6 +38,9 @@ type Report struct {
 	Watermarks []gate.Watermark
 	// History holds the rounds of a watch of this fabric, oldest first; empty outside a watch.
 	History []Round
+	// If compares the fabric with the present one; nil for the present one itself. Fabric then ends
+	// with the changes.
+	If *whatif.Comparison
 	// Alone is set if the configurations were checked without an intent.
 	Alone bool
 	// Findings are in the order of [checks.Sort].

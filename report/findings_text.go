@@ -23,6 +23,9 @@ const (
 func writeText(w io.Writer, r Report, o Options) error {
 	t := Text{W: w, S: o.S}
 	t.verdict(r)
+	if r.If != nil {
+		t.comparison(r.If)
+	}
 	causes := checks.Causes(r.Findings)
 	section := ""
 	blocks := shared(causes)

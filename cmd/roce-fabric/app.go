@@ -27,6 +27,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
+	"github.com/roce-fabric/roce-fabric/validate/whatif"
 )
 
 // app is one run of the program: its console and the flags shared by several commands.
@@ -43,6 +44,8 @@ type app struct {
 	parallel int
 	lab      string
 	nic      nicFlags
+	changes  whatif.Changes   // --set and --without
+	again    func() io.Reader // returns standard input anew for each reading of the intent; nil for one reading
 
 	permitted policyFlags
 	identity  []string // --accept-identity
@@ -296,17 +299,22 @@ func (a *app) deviceFlags(c *cobra.Command) {
 
 func defaultParallel() int { return 16 * min(runtime.NumCPU(), 4) }
 
-// load reads the intent of -f and selects the devices of --only.
+// load reads the intent of -f with the changes of --set and --without, and selects the devices of
+// --only.
 func (a *app) load(ctx context.Context, take fleet.Take) (*fleet.Fabric, error) {
-	return a.loadWith(ctx, take, nil)
+	return a.loadWith(ctx, take, a.changes)
 }
 
-// loadWith is like load, with the --set changes applied.
-func (a *app) loadWith(ctx context.Context, take fleet.Take, set []string) (*fleet.Fabric, error) {
+// loadWith is like load, with these changes instead of those of the flags.
+func (a *app) loadWith(ctx context.Context, take fleet.Take, changes whatif.Changes) (*fleet.Fabric, error) {
 	if err := a.ownFiles(); err != nil {
 		return nil, err
 	}
-	f, err := fleet.Load(ctx, a.file, fleet.LoadOptions{Stdin: a.In, Name: a.name, Only: a.only, Take: take, Set: set})
+	in := a.In
+	if a.again != nil {
+		in = a.again()
+	}
+	f, err := fleet.Load(ctx, a.file, fleet.LoadOptions{Stdin: in, Name: a.name, Only: a.only, Take: take, Changes: changes})
 	if errors.Is(err, fs.ErrNotExist) && a.argument && !strings.ContainsAny(a.file, "./") {
 		return nil, usageHint(fmt.Sprintf("the intent is a file or a folder; --only %s picks a device of it", words.Shell(a.file)), "%w", err)
 	}

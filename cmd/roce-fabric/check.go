@@ -39,10 +39,18 @@ func (a *app) checkCommand() *cobra.Command {
 			case alone:
 				return a.checkSaved(cmd.Context(), o.config)
 			}
+			pattern, err := a.each()
+			switch {
+			case err != nil:
+				return err
+			case pattern != "" || !a.changes.None():
+				return a.checkIf(cmd.Context(), o, pattern)
+			}
 			return a.check(cmd.Context(), o)
 		},
 	}
 	a.intentFlags(c, onlySwitches)
+	a.changeFlags(c)
 	a.reportFlags(c)
 	f := c.Flags()
 	f.StringVar(&o.models, "yang", "", "folder of .yang files to check rendered configuration against ("+fleet.Systems.Titles(func(s drivers.System) bool { return s.YANG != nil })+")")
@@ -69,7 +77,7 @@ func (a *app) checksWithoutIntent(cmd *cobra.Command, o checkOptions) (bool, err
 			return false, nil
 		}
 	}
-	for _, flag := range []string{"only", "topology", "yang"} {
+	for _, flag := range []string{"only", "set", "topology", "without", "yang"} {
 		if cmd.Flags().Changed(flag) {
 			return true, usageHint("name the intent with -f", "--%s needs an intent, but these configurations are checked without one", flag)
 		}

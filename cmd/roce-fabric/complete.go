@@ -206,3 +206,17 @@ func (a *app) forBash(c *cobra.Command) {
 		return err
 	}
 }
+
+// completeWithout completes --without with devices and selections.
+func (a *app) completeWithout(c *cobra.Command) {
+	a.completes(c, "without", a.names(func(r roster.Roster, _ []string, typed string) []roster.Name {
+		rest, each := strings.CutPrefix(typed, eachPrefix)
+		out := r.Patterns(roster.All, rest)
+		if each {
+			for i := range out {
+				out[i].Text = eachPrefix + out[i].Text
+			}
+		}
+		return out
+	}))
+}

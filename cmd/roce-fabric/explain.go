@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,10 +15,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/deadlock"
+	"github.com/roce-fabric/roce-fabric/validate/whatif"
 )
 
 func (a *app) explainCommand() *cobra.Command {
-	var set []string
 	c := &cobra.Command{
 		Use:  "explain DEVICE PORT | DEVICE/PORT | blast-radius HOST/NIC | CHECK",
 		Args: cobra.RangeArgs(1, 2),
@@ -29,17 +27,20 @@ func (a *app) explainCommand() *cobra.Command {
 			if device, port, ok := strings.Cut(args[0], "/"); ok && len(args) == 1 {
 				args = []string{device, port}
 			}
+			if err := a.noEach(cmd); err != nil {
+				return err
+			}
 			switch {
-			case len(args) == 2 && len(set) > 0:
-				return a.explainIf(cmd.Context(), args, set)
+			case len(args) == 2 && !a.changes.None():
+				return a.explainIf(cmd.Context(), args)
 			case len(args) == 2:
-				e, err := a.explained(cmd.Context(), args, nil)
+				e, err := a.explained(cmd.Context(), args, whatif.Changes{})
 				if err != nil {
 					return err
 				}
 				return a.Explained(e)
-			case len(set) > 0:
-				return usageHint("name a device and a port", "--set changes the intent, and no intent is read to explain a check")
+			case !a.changes.None():
+				return usageHint("name a device and a port", "--set and --without change the intent, and no intent is read to explain a check")
 			}
 			return a.explainCheck(args[0])
 		},
@@ -48,35 +49,28 @@ func (a *app) explainCommand() *cobra.Command {
 	}
 	a.fileFlag(c)
 	a.outputFlag(c, "text", "json")
-	c.Flags().StringArrayVar(&set, "set", nil, "PATH=VALUE: explain as if the intent said this, such as links[0].cable=30m; may be repeated")
-	a.completes(c, "set", a.completeSet)
+	a.changeFlags(c)
 	return c
 }
 
-// explainIf explains the intent with the --set changes, compared with the intent as it is.
-func (a *app) explainIf(ctx context.Context, args, set []string) error {
-	var stdin bytes.Buffer // a copy, because the intent is read twice
-	if a.file == "-" {
-		a.In = io.TeeReader(a.In, &stdin)
-	}
-	now, err := a.explained(ctx, args, set)
+// explainIf explains the intent with the changes of the flags, compared with the intent as it is.
+func (a *app) explainIf(ctx context.Context, args []string) error {
+	a.keepStdin()
+	now, err := a.explained(ctx, args, a.changes)
 	if err != nil {
 		return err
 	}
-	if a.file == "-" {
-		a.In = &stdin
-	}
 	// The unchanged intent may have nothing to explain.
-	was, err := a.explained(ctx, args, nil)
+	was, err := a.explained(ctx, args, whatif.Changes{})
 	if err != nil {
-		a.Talk("nothing to compare with; without --set, this cannot be explained: %v", err)
+		a.Talk("nothing to compare with; as the intent is, this cannot be explained: %v", err)
 	}
-	return a.ExplainedIf(set, was, now)
+	return a.ExplainedIf(a.changes, was, now)
 }
 
 // explained returns the explanation for args, with the given changes of the intent.
-func (a *app) explained(ctx context.Context, args, set []string) (report.Explained, error) {
-	c, err := a.loadWith(ctx, fleet.TakeSwitches, set)
+func (a *app) explained(ctx context.Context, args []string, changes whatif.Changes) (report.Explained, error) {
+	c, err := a.loadWith(ctx, fleet.TakeSwitches, changes)
 	if err != nil {
 		return nil, err
 	}

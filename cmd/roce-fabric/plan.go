@@ -30,9 +30,18 @@ func (a *app) planCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:  "plan",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.plan(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.noEach(cmd); err != nil {
+				return err
+			}
+			if o.save != "" && !a.changes.None() {
+				return usageHint("write the change into the intent, and plan that", "a plan with --set or --without is only shown: --save is for plans that apply may carry out")
+			}
+			return a.plan(cmd.Context(), o)
+		},
 	}
 	a.allFlags(c)
+	a.changeFlags(c)
 	a.outputFlag(c, report.PlanForms...)
 	a.cutOffFlag(c)
 	a.gateFlag(c, &o.gate, fleet.GateFull)
@@ -109,7 +118,12 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 	}
 	defer func() { err = errors.Join(err, plan.Close()) }()
 	o.view.Hosts = a.nic.on
-	sum, err := a.Plan(report.ShownPlan(plan), o.view)
+	shown, head := report.ShownPlan(plan), []report.Field(nil)
+	if !a.changes.None() {
+		shown.Fabric += " " + a.changes.String()
+		head = []report.Field{{Name: "if", Value: a.changes}}
+	}
+	sum, err := a.Plan(shown, o.view, head...)
 	if err != nil {
 		return err
 	}
@@ -119,7 +133,10 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 		}
 		a.Talk("saved the plan to %s, digest %s", o.save, plan.Digest)
 	}
-	if sum.Changed > 0 {
+	if !a.changes.None() {
+		a.onlyShown(f.Name)
+	}
+	if sum.Changed > 0 && a.changes.None() {
 		a.sayWindow(f)
 		if by := a.approver(f, at); by != nil {
 			a.TalkClean("approval: apply asks %s", by)
@@ -129,7 +146,9 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 			a.Hint(report.Advice(err))
 		}
 	}
-	a.sayNext(sum, o.save)
+	if a.changes.None() {
+		a.sayNext(sum, o.save)
+	}
 	switch {
 	case sum.Failed > 0:
 		return &statusError{status: exitFailed}

@@ -18,11 +18,11 @@ import (
 
 // simulateFlags are the flags of simulate.
 type simulateFlags struct {
-	traffic, fail, slow, storm, set []string
-	class, series                   string
-	span                            time.Duration
-	seeds                           int
-	recommend                       bool
+	traffic, fail, slow, storm []string
+	class, series              string
+	span                       time.Duration
+	seeds                      int
+	recommend                  bool
 }
 
 // Limits of a simulation.
@@ -37,6 +37,9 @@ func (a *app) simulateCommand() *cobra.Command {
 		Use:  "simulate",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.noEach(cmd); err != nil {
+				return err
+			}
 			if o.recommend {
 				if !cmd.Flags().Changed("for") {
 					o.span = 10 * time.Millisecond // congestion control has settled
@@ -56,11 +59,10 @@ func (a *app) simulateCommand() *cobra.Command {
 	f.StringArrayVar(&o.fail, "fail", nil, "DEVICE/PORT@TIME: a link that breaks, such as leaf1/Ethernet0@1ms; may be repeated")
 	f.StringArrayVar(&o.slow, "slow", nil, "HOST=PERCENT: a host that takes packets at that part of its speed; may be repeated")
 	f.StringArrayVar(&o.storm, "storm", nil, "a host that pauses its link without end; may be repeated")
-	f.StringArrayVar(&o.set, "set", nil, "PATH=VALUE: simulate as if the intent said this, such as links[0].cable=30m; may be repeated")
 	f.StringVar(&o.series, "series", "", "write the longest queues over time to this CSV file")
 	f.BoolVar(&o.recommend, "recommend", false, "search the ECN curves that mark before a pause at this fan-in, with the shortest queue; by default for 10ms each")
 	_ = c.MarkFlagFilename("series", "csv")
-	a.completes(c, "set", a.completeSet)
+	a.changeFlags(c)
 	return c
 }
 
@@ -69,7 +71,7 @@ func (a *app) simulate(ctx context.Context, o simulateFlags) error {
 	if err != nil {
 		return err
 	}
-	f, err := a.loadWith(ctx, fleet.TakeSwitches, o.set)
+	f, err := a.load(ctx, fleet.TakeSwitches)
 	if err != nil {
 		return err
 	}
@@ -112,7 +114,7 @@ func (a *app) recommend(ctx context.Context, o simulateFlags) error {
 	if o.series != "" {
 		return usage("--series and --recommend: a search has many runs, so choose one")
 	}
-	f, err := a.loadWith(ctx, fleet.TakeSwitches, o.set)
+	f, err := a.load(ctx, fleet.TakeSwitches)
 	if err != nil {
 		return err
 	}
