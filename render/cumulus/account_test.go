@@ -1,10 +1,12 @@
 package cumulus
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
@@ -78,4 +80,31 @@ func BenchmarkAccount(b *testing.B) {
 			Decode(c)
 		}
 	})
+}
+
+// An unset takes away what stands before it below its path, and nothing that comes after it. A
+// reference to what it took away is like one to what never was.
+func TestUnsetOfABlock(t *testing.T) {
+	const profile = "nv set qos pfc P switch-priority 3\nnv set qos pfc P port-buffer 100000\n"
+	const port = "nv set interface swp1 link mtu 9216\nnv set interface swp1 qos pfc profile P\n"
+	for name, c := range map[string]struct{ text, same string }{
+		"before":       {"nv unset qos pfc P\n" + profile + port, profile + port},
+		"after":        {profile + port + "nv unset qos pfc P\n", port},
+		"between":      {profile + "nv unset qos pfc P\nnv set qos pfc P switch-priority 4\n" + port, "nv set qos pfc P switch-priority 4\n" + port},
+		"all profiles": {profile + port + "nv unset qos pfc\n", port},
+		"interface":    {profile + port + "nv unset interface swp1 qos\n", profile + "nv set interface swp1 link mtu 9216\n"},
+		"several":      {profile + port + strings.ReplaceAll(port, "swp1", "swp2") + "nv unset interface swp1-2\n", profile},
+		"another":      {profile + port + "nv unset qos pfc Q\n", profile + port},
+	} {
+		got, err1 := Parse([]byte(c.text))
+		want, err2 := Parse([]byte(c.same))
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(name, err)
+		}
+		a, _ := Decode(got)
+		b, _ := Decode(want)
+		if left := qos.Diff(a, b); len(left) > 0 || len(a.Ports) != len(b.Ports) {
+			t.Errorf("%s: %v", name, left)
+		}
+	}
 }

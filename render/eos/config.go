@@ -47,6 +47,7 @@ var layout = &forms.Layout{
 	Keeps: func(at place, line string) bool {
 		return slices.Contains(qosPlaces, at) || at == inInterface && !roce(line) && forms.AboutQoS(line)
 	},
+	Removes:   removes,
 	Inside:    below,
 	Separator: "!",
 	Ends:      true,
@@ -56,6 +57,21 @@ var layout = &forms.Layout{
 		}
 		return func(s string) bool { return strings.TrimSpace(s) == "EOF" }
 	},
+}
+
+// removes tells what a line that begins with "no" or "default" does to a block. A profile may be
+// removed while ports have it; whether the switch removes other objects in use is not known.
+func removes(section, verb, text, _ string) forms.Removal {
+	_, at, _ := blockOf(section, text)
+	switch {
+	case at == inProfile, at == inQueue, at == inClass && verb == "no":
+		return forms.RemovesBlock
+	case at == inInterface && verb == "default":
+		return forms.EmptiesBlock
+	case at == inClassMap, at == inPolicy, at == inBuffers:
+		return forms.RemovesUnused
+	}
+	return forms.RemovesNothing
 }
 
 // described returns a line with single spaces and, in a policy, without its sequence number.

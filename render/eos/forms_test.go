@@ -147,22 +147,28 @@ func TestNegationsUndoTheirLine(t *testing.T) {
 	}
 }
 
-// A line that removes a block which the text opens before it is not understood: the block is read as
-// if it were there.
+// A line that removes a block takes it away as the switch does: what stands before it is gone, what
+// comes after it counts, and the account says which line removed which.
 func TestRemovalOfABlock(t *testing.T) {
-	const text = "qos profile P\n   qos trust dscp\n!\ninterface Ethernet1\n   mtu 9214\n   service-profile P\n!\n"
-	for line, want := range map[string]render.Fate{
-		"no qos profile P": render.Unknown, "default interface Ethernet1": render.Unknown, "default interface Ethernet2": "",
+	const profile = "qos profile P\n   qos trust dscp\n   priority-flow-control on\n   tx-queue 3\n      bandwidth percent 40\n   tx-queue 4\n      bandwidth percent 20\n"
+	const port = "interface Ethernet1\n   mtu 9214\n   service-profile P\n"
+	const policy = "class-map type qos match-any R\n   match dscp 26\npolicy-map type quality-of-service Q\n   class R\n      set traffic-class 3\n"
+	for name, c := range map[string]struct {
+		text, line string // line is the one that removes
+		want       render.Fate
+		same       string // an equal configuration; "" for the text without the line
+	}{
+		"profile":               {profile + "no qos profile P\n" + port, "no qos profile P", render.Default, port},
+		"profile in use":        {profile + port + "no qos profile P\n", "no qos profile P", render.Default, port},
+		"defined anew":          {profile + port + "no qos profile P\nqos profile P\n   qos trust cos\n", "no qos profile P", render.Default, "qos profile P\n   qos trust cos\n" + port},
+		"before its definition": {"no qos profile P\n" + profile + port, "no qos profile P", render.Represented, profile + port},
+		"queue":                 {profile + "   no tx-queue 3\n" + port, "no tx-queue 3", render.Default, strings.Replace(profile, "   tx-queue 3\n      bandwidth percent 40\n", "", 1) + port},
+		"interface":             {profile + port + "default interface Ethernet1\n", "default interface Ethernet1", render.Default, profile + "interface Ethernet1\n"},
+		"flat":                  {strings.ReplaceAll(profile+port, "   ", "") + "no qos profile P\nqos map dscp 26 to traffic-class 3\n", "no qos profile P", render.Default, port + "qos map dscp 26 to traffic-class 3\n"},
+		"unused policy":         {policy + "no policy-map type quality-of-service Q\n", "no policy-map type quality-of-service Q", render.Default, "class-map type qos match-any R\n   match dscp 26\n"},
+		"policy in use":         {policy + "interface Ethernet1\n   service-policy type qos input Q\nno policy-map type quality-of-service Q\n", "no policy-map type quality-of-service Q", render.Unknown, ""},
+		"another interface":     {profile + port + "default interface Ethernet2\n", "default interface Ethernet2", "", profile + port},
 	} {
-		_, _, account := reader(t).Read(text + line + "\n")
-		var got render.Fate
-		for _, l := range account {
-			if l.Text == line {
-				got = l.Fate
-			}
-		}
-		if got != want {
-			t.Errorf("%s: %q, want %q", line, got, want)
-		}
+		formstest.Removal(t, reader(t), name, c.text, c.line, c.same, c.want)
 	}
 }

@@ -3,6 +3,7 @@ package forms
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -159,10 +160,28 @@ const NotKnown = "this tool does not know the line and leaves it"
 // the default if it states the default, and else not understood.
 func (l *Ledger) Account(c *lines.Config) []render.Line {
 	w := walk{Ledger: l, seen: map[*lines.Line]bool{}}
+	for _, r := range c.Removed {
+		l.Say(r.By, Default("it removes lines of this text"))
+		w.removing = append(w.removing, r.By)
+	}
 	w.block(&lines.Line{Sub: c.Lines}, nil, l.Top, "", nil)
+	for _, r := range c.Removed {
+		w.removed(r)
+	}
 	// A block that the text opens twice has lines from both places.
 	ordered.Sort(w.out, func(a, b render.Line) int { return cmp.Compare(a.No, b.No) })
 	return w.out
+}
+
+// removed accounts for lines that a later line of the text removes.
+func (w *walk) removed(r lines.Removed) {
+	b, at, where := &lines.Line{Sub: r.Lines}, w.Top, ""
+	if r.In != nil {
+		_, at, _ = w.Opens("", r.In.Text)
+		b.Text, where = r.In.Text, r.In.Text
+	}
+	gone := Inert("a later line removes it: line %d", r.By.No)
+	w.block(b, r.In, at, where, &gone)
 }
 
 type walk struct {
@@ -170,6 +189,8 @@ type walk struct {
 	out []render.Line
 	// seen holds the first line of each block, as blocks may share their lines.
 	seen map[*lines.Line]bool
+	// removing lists the lines that remove others.
+	removing []*lines.Line
 }
 
 // block accounts for the lines of a block in a mode. section is the header of the outermost block
@@ -200,8 +221,8 @@ func (w *walk) block(b, section *lines.Line, at Mode, where string, inherited *C
 			}
 			return w.derived(at, line, last)
 		}
-		if w.removes(header, line.Text, opened) {
-			w.add(line, where, Unknown("it removes a block of this text, which is read as if it were there"))
+		if w.removes(header, line.Text, opened) && !slices.Contains(w.removing, line) {
+			w.add(line, where, Unknown("whether the switch removes this block, which other lines may use, is not known: it is read as if it were there"))
 		} else if c, ok := w.claim(line, section, own, derived); ok {
 			w.add(line, where, c)
 		}

@@ -26,6 +26,9 @@ type Layout struct {
 	// Keeps reports whether an unknown line, after which lines without indentation leave a block
 	// with this mode, is the last line of the block and not one outside it.
 	Keeps func(at Mode, line string) bool
+	// Removes tells what a line with "no" or "default" does to a block in a section that the text has
+	// opened before; text is the line without that word, and header the one that opened the block.
+	Removes func(section, verb, text, header string) Removal
 	// Inside reports whether a prompt with this mode belongs to a block: "config-if".
 	Inside func(mode string) bool
 	// Separator is a line that says nothing, and that the system prints between blocks; "" if it
@@ -270,10 +273,8 @@ func (p *parser) place(f *frame, l *lines.Line, indent int, inside bool) error {
 		p.settle(p.outer)
 		return p.put(p.around(f, l), l, indent)
 	}
-	if f == nil {
-		if _, _, header := p.Opens("", l.Text); header {
-			open = nil
-		}
+	if f == nil && p.isTop(l) {
+		open = nil
 	}
 	into, known := p.taker(open, l, false), true
 	if into == nil {
@@ -341,8 +342,14 @@ func (p *parser) takesIn(f *frame, l *lines.Line) bool {
 	if f != nil {
 		return p.takes(f.at, l)
 	}
-	_, _, header := p.Opens("", l.Text)
-	return header || p.takes(p.Top, l)
+	return p.isTop(l) || p.takes(p.Top, l)
+}
+
+// isTop reports whether a line opens a block of the top level, or removes one.
+func (p *parser) isTop(l *lines.Line) bool {
+	text, negated := CutNegation(l.Text)
+	id, _, header := p.Opens("", text)
+	return header && (!negated || p.blocks[blockKey{nil, id}] != nil)
 }
 
 // wait keeps an unknown line until the next line shows its block.
@@ -419,6 +426,7 @@ func (p *parser) put(f *frame, l *lines.Line, indent int) error {
 	if own.depth > lines.MaxDepth {
 		return fmt.Errorf("more than %d levels", lines.MaxDepth)
 	}
+	p.remove(f, l)
 	id, opened, header := p.Opens(section, l.Text)
 	header = header && own.depth <= 2
 	var same *block

@@ -103,7 +103,16 @@ type Config struct {
 	Lines []*Line
 	// Whole is set by the parser if it has seen the end of the configuration.
 	Whole bool
-	g     *Grammar
+	// Removed lists blocks that later lines of the text remove: they are not among Lines.
+	Removed []Removed
+	g       *Grammar
+}
+
+// Removed are lines that a later line of the text removes.
+type Removed struct {
+	In    *Line // the block that held them; nil for the top level
+	Lines []*Line
+	By    *Line
 }
 
 // New returns a configuration without lines.

@@ -50,7 +50,8 @@ var layout = &forms.Layout{
 	Keeps: func(at place, line string) bool {
 		return slices.Contains(qosPlaces, at) || at == inInterface && !concerned(line) && forms.AboutQoS(line)
 	},
-	Inside: func(mode string) bool { return mode != "config" },
+	Removes: removes,
+	Inside:  func(mode string) bool { return mode != "config" },
 	Raw: func(line string) func(string) bool {
 		delimiter, ok := bannerOf(line)
 		if !ok {
@@ -58,6 +59,31 @@ var layout = &forms.Layout{
 		}
 		return func(s string) bool { return strings.IndexByte(s, delimiter) >= 0 }
 	},
+}
+
+// removes tells what a line that begins with "no" or "default" does to a block. Whether the switch
+// removes what another line uses is not documented, and a class-map is removed with its match type.
+func removes(section, verb, text, header string) forms.Removal {
+	if section != "" {
+		if _, name, _ := classOf(text); verb == "no" && !madeBySwitch(name) {
+			return forms.RemovesBlock
+		}
+		return forms.RemovesNothing
+	}
+	h, _ := headOf(text)
+	of, _ := headOf(header)
+	switch {
+	case h.at == inInterface && verb == "default":
+		return forms.EmptiesBlock
+	case (h.at == inPolicy || h.at == inClassMap) && verb == "no" && h.match == of.match && !madeBySwitch(h.name):
+		return forms.RemovesUnused
+	}
+	return forms.RemovesNothing
+}
+
+// madeBySwitch reports whether a policy or class has the name of one that the switch makes itself.
+func madeBySwitch(name string) bool {
+	return strings.HasPrefix(name, "c-") || builtIn(name) || name == "class-default"
 }
 
 // bannerOf returns the delimiter of a multi-line banner: "banner motd #".

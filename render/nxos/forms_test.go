@@ -121,24 +121,36 @@ func TestNegationsUndoTheirLine(t *testing.T) {
 	}
 }
 
-// A line that removes a block which the text opens before it is not understood: the block is read as
-// if it were there.
+// A line that removes a block takes it away as the switch does: what stands before it is gone, what
+// comes after it counts, and the account says which line removed which. The switch refuses to remove
+// what other lines use; such a line is not understood.
 func TestRemovalOfABlock(t *testing.T) {
-	const text = "class-map type qos match-any R\n  match dscp 26\npolicy-map type qos P\n  class R\n    set qos-group 3\ninterface Ethernet1/1\n  mtu 9216\n  service-policy type qos input P\n"
-	for line, want := range map[string]render.Fate{
-		"no policy-map type qos P": render.Unknown, "default interface Ethernet1/1": render.Unknown, "policy-map type qos P\n  no class R": render.Unknown,
-		"no policy-map type qos Q": "", "default interface Ethernet1/2": "", "no class-map type qos match-any S": "",
+	const classes = "class-map type qos match-any R\n  match dscp 26\n"
+	const policy = classes + "policy-map type qos P\n  class R\n    set qos-group 3\n"
+	const used = policy + "interface Ethernet1/1\n  mtu 9216\n  service-policy type qos input P\n"
+	const again = "interface Ethernet1/1\n  service-policy type qos input P\n"
+	for name, c := range map[string]struct {
+		text, line string // line is the one that removes
+		want       render.Fate
+		same       string // an equal configuration; "" for the text without the line
+	}{
+		"before its definition": {"no policy-map type qos P\n" + used, "no policy-map type qos P", "", used},
+		"unused policy":         {policy + "no policy-map type qos P\n", "no policy-map type qos P", render.Default, classes},
+		"and its reference":     {policy + "no policy-map type qos P\n" + again, "no policy-map type qos P", render.Default, classes + again},
+		"defined anew":          {policy + "no policy-map type qos P\npolicy-map type qos P\n  class R\n    set qos-group 4\n" + again, "no policy-map type qos P", render.Default, classes + "policy-map type qos P\n  class R\n    set qos-group 4\n" + again},
+		"unused class-map":      {classes + "no class-map type qos match-any R\n", "no class-map type qos match-any R", render.Default, ""},
+		"another match type":    {classes + "no class-map type qos match-all R\n", "no class-map type qos match-all R", render.Unknown, classes},
+		"policy in use":         {used + "no policy-map type qos P\n", "no policy-map type qos P", render.Unknown, used},
+		"class-map in use":      {used + "no class-map type qos match-any R\n", "no class-map type qos match-any R", render.Unknown, used},
+		"detached before":       {used + "interface Ethernet1/1\n  no service-policy type qos input P\nno policy-map type qos P\n", "no policy-map type qos P", render.Default, classes + "interface Ethernet1/1\n  mtu 9216\n"},
+		"class of a policy":     {used + "policy-map type qos P\n  no class R\n  class class-default\n    set qos-group 1\n", "no class R", render.Default, classes + "policy-map type qos P\n  class class-default\n    set qos-group 1\n" + again + "  mtu 9216\n"},
+		"interface":             {used + "default interface Ethernet1/1\ninterface Ethernet1/1\n  mtu 1500\n", "default interface Ethernet1/1", render.Default, policy + "interface Ethernet1/1\n  mtu 1500\n"},
+		"flat":                  {strings.ReplaceAll(policy, "  ", "") + "no policy-map type qos P\ninterface Ethernet1/1\nmtu 9216\n", "no policy-map type qos P", render.Default, classes + "interface Ethernet1/1\n  mtu 9216\n"},
+		"another policy":        {used + "no policy-map type qos Q\n", "no policy-map type qos Q", "", used},
+		"another interface":     {used + "default interface Ethernet1/2\n", "default interface Ethernet1/2", "", used},
+		"no interface":          {used + "no interface Ethernet1/1\n", "no interface Ethernet1/1", render.Unknown, used},
+		"made by the switch":    {"policy-map type queuing default-8q-out-policy\n  class type queuing c-out-8q-q3\n    bandwidth remaining percent 50\nno policy-map type queuing default-8q-out-policy\n", "no policy-map type queuing default-8q-out-policy", render.Unknown, ""},
 	} {
-		_, _, account := reader(t).Read(text + line + "\n")
-		last := strings.TrimSpace(line[strings.LastIndex(line, "\n")+1:])
-		var got render.Fate
-		for _, l := range account {
-			if l.Text == last {
-				got = l.Fate
-			}
-		}
-		if got != want {
-			t.Errorf("%s: %q, want %q", last, got, want)
-		}
+		formstest.Removal(t, reader(t), name, c.text, c.line, c.same, c.want)
 	}
 }
