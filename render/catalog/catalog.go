@@ -85,8 +85,11 @@ type SlowPeer struct {
 	Source string     `json:"source"`
 }
 
-// NVIDIA is the vendor of Spectrum chips.
-const NVIDIA = "nvidia"
+// Vendors of chips.
+const (
+	NVIDIA = "nvidia" // Spectrum
+	Cisco  = "cisco"  // Silicon One; under NX-OS also Cloud Scale
+)
 
 // Basis says what a number rests on.
 type Basis string

@@ -517,6 +517,8 @@ func (a *accountant) watched(ports []string, v string) render.Line {
 	switch {
 	case v == "":
 		return standard("the watchdog guards nothing")
+	case len(guarded) > 0 && !slices.ContainsFunc(guarded, func(port string) bool { return !a.cfg.refusedAction(port) }):
+		return inert(noForward) // the row of PFC_WD fails the check
 	case len(guarded) == 0:
 		return fails(inert("PFC_WD has no row of the port, so no watchdog runs on it"), ports, func(p *qos.Port) bool { return p.PFC.V != 0 })
 	}
@@ -958,6 +960,8 @@ func (a *accountant) watchdog(key, field, _ string) render.Line {
 		return unknownLine(noPort)
 	case !slices.Contains(watchdogFields, field):
 		return unknownLine(noField)
+	case a.cfg.refusedAction(key):
+		return failing(inert(noForward), "WD-06", p.PFC.V != 0 && field == "action")
 	case !p.Watchdog.V.Enabled: // swss, orchagent/pfcwdorch.cpp: "No lossless TC found"
 		return failing(inert("pfcwd_sw_enable of the port names no priority, so the watchdog guards none"), "WD-03", p.PFC.V != 0)
 	}

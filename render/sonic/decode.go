@@ -576,6 +576,10 @@ func (d *decoder) watchdogs() {
 			d.note(TWatchdog, key, "", "", "no such port")
 			continue
 		}
+		if d.cfg.refusedAction(key) {
+			d.note(TWatchdog, key, "", "", noForward)
+			continue
+		}
 		if p.Watchdog.V.Priorities == 0 { // swss, orchagent/pfcwdorch.cpp: "No lossless TC found"
 			d.note(TWatchdog, key, "", "", "pfcwd_sw_enable of the port names no priority, so the watchdog guards none")
 		}
@@ -583,6 +587,11 @@ func (d *decoder) watchdogs() {
 		res, _ := d.number(TWatchdog, key, "restoration_time", row)
 		p.Watchdog = qos.Of(qos.Watchdog{Enabled: true, Priorities: p.Watchdog.V.Priorities, Action: qos.WatchdogAction(row["action"]), Detect: ms(det), Restore: ms(res)})
 	}
+}
+
+// refusedAction reports whether orchagent refuses the row of a port in PFC_WD for its action.
+func (c Config) refusedAction(port string) bool {
+	return c.Row(TWatchdog, port)["action"] == string(qos.ActionForward) && refusesForward(c.Row(TMetadata, "localhost")["hwsku"])
 }
 
 // ms converts milliseconds, with a bound so that an absurd number cannot overflow.

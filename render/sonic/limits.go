@@ -12,6 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
 // The ranges allowed by the YANG models (sonic-pfcwd.yang, sonic-port.yang, sonic-scheduler.yang,
@@ -47,6 +48,17 @@ func TakesSharedLanes(platform string, rel Release) bool {
 // actions are the watchdog actions of SONiC (sonic-pfcwd.yang, action).
 var actions = []qos.WatchdogAction{qos.ActionDrop, qos.ActionForward, qos.ActionAlert}
 
+// refusesForward reports whether orchagent refuses the watchdog action "forward" on switches of a
+// model: on those of platform cisco-8000. The port then gets no watchdog.
+// Sources: sonic-swss orchagent/pfcwdorch.cpp createEntry (pull request 1748); sonic-utilities pull
+// request 1848.
+func refusesForward(model string) bool {
+	m, ok := catalog.Lookup(model)
+	return ok && m.ASIC().Vendor == catalog.Cisco
+}
+
+const noForward = "orchagent refuses the action forward on switches with Cisco Silicon One, and the port gets no watchdog"
+
 // Refusals returns the values of a desired device that a switch of that release rejects or
 // misreads, with ports in natural order.
 func Refusals(d *qos.Device, rel Release) []render.Refusal {
@@ -66,6 +78,8 @@ func Refusals(d *qos.Device, rel Release) []render.Refusal {
 				out.Add(name, qos.KindWatchdog.Attr(), "SONiC takes a restoration time of %s to %s, not %s", minRestore, maxRestore, w.V.Restore)
 			case !slices.Contains(actions, w.V.Action):
 				out.Add(name, qos.KindWatchdog.Attr(), "the watchdog of SONiC can drop, forward or alert, not %s", w.V.Action)
+			case w.V.Action == qos.ActionForward && refusesForward(d.Platform.Model):
+				out.Add(name, qos.KindWatchdog.Attr(), noForward)
 			case poll.Set && (w.V.Detect < poll.V || w.V.Restore < poll.V):
 				out.Add(name, qos.KindWatchdog.Attr(), "detection and restoration time must not be below the polling interval of %s", poll.V)
 			}

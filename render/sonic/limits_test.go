@@ -112,3 +112,27 @@ func TestThresholdsThatOrchagentMisreads(t *testing.T) {
 		t.Errorf("refused %v", got)
 	}
 }
+
+// Orchagent refuses the watchdog action forward on Cisco 8000 switches, and only there: a plan does not
+// write it, and a port that has it has no watchdog.
+func TestForwardOnCisco8000(t *testing.T) {
+	for model, refused := range map[string]bool{"Cisco-8102-C64": true, "Cisco-8122-O64": true, "DellEMC-Z9332f-O32": false, "ACS-SN5600": false, "": false, "Frobnicator": false} {
+		for _, action := range actions {
+			want := refused && action == qos.ActionForward
+			w := qos.Watchdog{Enabled: true, Priorities: qos.Priorities(3), Action: action, Detect: 400 * time.Millisecond, Restore: 400 * time.Millisecond}
+			d := &qos.Device{Platform: qos.Platform{Model: model}, Ports: map[string]*qos.Port{"Ethernet0": {Watchdog: qos.Of(w)}}}
+			got := Refusals(d, releases[len(releases)-1])
+			if len(got) > 0 != want || want && got[0].Field != qos.KindWatchdog.Attr() {
+				t.Errorf("%s, %s: refused %v", model, action, got)
+			}
+			cfg := Config{
+				TMetadata: {"localhost": {"hwsku": model}}, TPort: {"Ethernet0": {"speed": "100000"}}, TPortQoS: {"Ethernet0": {"pfc_enable": "3", "pfcwd_sw_enable": "3"}},
+				TWatchdog: {"Ethernet0": {"action": string(action), "detection_time": "400", "restoration_time": "400"}},
+			}
+			dev, _ := Decode(cfg)
+			if on := dev.Ports["Ethernet0"].Watchdog.V.Enabled; on == want {
+				t.Errorf("%s, %s: the watchdog is on: %t", model, action, on)
+			}
+		}
+	}
+}

@@ -59,7 +59,7 @@ var watchdogChecks = []checks.Check{
 		ID: "WD-06", Title: "the PFC watchdog is only half configured",
 		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
 		Why:    "it reads as if the port were guarded, and no PFC storm is stopped",
-		Fix:    "configure the other half{how}",
+		Fix:    "configure the other half{how}; or choose an action that the switch takes",
 		ByText: true,
 	},
 }
