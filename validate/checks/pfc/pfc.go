@@ -228,12 +228,15 @@ func pausedWithoutGroup(r *checks.Switch, p *intent.Port, q *qos.Port) {
 		}
 		have := q.Groups[g].Lossless
 		want := r.Device.Desired.Ports[p.Name].Groups[g]
-		made := r.Seen.MayDerive && want.DerivedFrom.Set && !q.Groups[g].DerivedFrom.Set && !q.Groups[g].Headroom.Set && !q.Groups[g].Buffer.Set
+		made := r.Seen.MayDerive && (want.DerivedFrom.Set || !want.Lossless.Set) && !q.Groups[g].DerivedFrom.Set && !q.Groups[g].Headroom.Set && !q.Groups[g].Buffer.Set
 		if !have.Set && !want.Lossless.Set || have.V || made || r.Outcome.IsReported(p.Name, qos.KindLossless.At(g)) {
 			continue
 		}
-		r.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("PFC is on for priority %d, and priority group %d is not lossless", prio, g)},
-			p.Name, append(GroupFields(g), qos.KindMap.Table(qos.TCToGroup), qos.KindMap.Table(qos.PFCToGroup))...)
+		f := checks.Finding{Severity: checks.Error, What: fmt.Sprintf("PFC is on for priority %d, and priority group %d is not lossless", prio, g)}
+		if r.Source == checks.Saved && len(r.Config.Pools) == 0 { // as Alone says it
+			f.Severity, f.What = checks.Warning, f.What+"; the file has no buffer pools"
+		}
+		r.Found(f, p.Name, append(GroupFields(g), qos.KindMap.Table(qos.TCToGroup), qos.KindMap.Table(qos.PFCToGroup))...)
 	}
 	pausedBeyondIntent(r, p, q)
 }
