@@ -159,7 +159,7 @@ func (s *sim) store(n *node, k *packet) (ok bool) {
 		return true
 	case outcome == headroom.Dropped:
 		g.dropped++
-		s.note(firstDrop, k.in, k.class)
+		s.note(&s.first[k.class].Drop, k.in)
 	default:
 		ok = true
 	}
@@ -197,7 +197,7 @@ func (s *sim) mark(i int32, q *queue, k *packet) {
 	}
 	k.marked = true
 	q.marks++
-	s.note(firstMark, i, k.class)
+	s.note(&s.first[k.class].Mark, i)
 }
 
 // area adds to the integral of the length of a queue up to now.
@@ -223,7 +223,7 @@ func (s *sim) pausing(i int32, class uint8, on bool) {
 		if g.first < 0 {
 			g.first = s.now
 		}
-		s.note(firstPause, i, class)
+		s.note(&s.first[class].Pause, i)
 	}
 	at := s.take()
 	s.packets[at] = packet{kind: kind, class: class, size: controlFrame, flow: -1}

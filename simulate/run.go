@@ -98,21 +98,21 @@ func (s *sim) seldom(e event) {
 	}
 }
 
-// happening is something whose first time counts.
-type happening int
-
-const (
-	firstMark happening = iota
-	firstPause
-	firstDrop
-)
-
 // Moment is when and where something happened first; At is -1 if it did not.
 type Moment struct {
-	At    Time
-	Port  int
-	Class int
+	At   Time
+	Port int
 }
+
+// Firsts are the first events.
+type Firsts struct {
+	Mark  Moment
+	Pause Moment // a switch or host sent it
+	Drop  Moment
+}
+
+// none are the first events before any has happened.
+var none = Firsts{Moment{At: -1}, Moment{At: -1}, Moment{At: -1}}
 
 // Result is what a run measured. Ports and flows are in the order of the network.
 type Result struct {
@@ -121,9 +121,8 @@ type Result struct {
 	Events  uint64
 	Hops    uint64 // data packets that a port began to send
 	Most    int    // packets in flight at most
-	Mark    Moment
-	Pause   Moment // a switch or host sent the first pause
-	Drop    Moment
+	Firsts         // of all classes
+	ByClass [MaxClasses]Firsts
 	Ports   []PortResult
 	Flows   []FlowResult
 	Stuck   *Deadlock // nil if there is none at the end
@@ -163,7 +162,7 @@ type FlowResult struct {
 func (s *sim) result(n *Network) *Result {
 	r := &Result{
 		End: s.now, Events: s.events, Hops: s.hops, Most: s.most,
-		Mark: s.first[firstMark], Pause: s.first[firstPause], Drop: s.first[firstDrop],
+		Firsts: s.earliest(), ByClass: s.first,
 		Ports: make([]PortResult, len(s.ports)), Series: s.series.Series,
 	}
 	for i := range s.ports {
@@ -185,6 +184,19 @@ func (s *sim) result(n *Network) *Result {
 	}
 	r.Stuck = s.deadlock()
 	return r
+}
+
+// earliest returns the first events over all classes.
+func (s *sim) earliest() Firsts {
+	out := none
+	for _, c := range s.first {
+		for _, x := range []struct{ of, to *Moment }{{&c.Mark, &out.Mark}, {&c.Pause, &out.Pause}, {&c.Drop, &out.Drop}} {
+			if x.of.At >= 0 && (x.to.At < 0 || x.of.At < x.to.At) {
+				*x.to = *x.of
+			}
+		}
+	}
+	return out
 }
 
 func (s *sim) classResult(p *port, c int) ClassResult {

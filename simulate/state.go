@@ -18,7 +18,7 @@ type sim struct {
 	random  *rand.Rand
 	opt     Options
 
-	first  [3]Moment // by happening
+	first  [MaxClasses]Firsts
 	events uint64
 	hops   uint64
 	flying int // packets in use
@@ -132,7 +132,7 @@ type areaOf struct {
 func build(n *Network, opt Options) *sim {
 	s := &sim{free: -1, random: rand.New(rand.NewPCG(opt.Seed, 0x5eed)), opt: opt}
 	for i := range s.first {
-		s.first[i] = Moment{At: -1}
+		s.first[i] = none
 	}
 	perMicrosecond := int64(0)
 	for _, p := range n.Ports {
@@ -235,8 +235,8 @@ func (s *sim) shift(l *list) int32 {
 }
 
 // note records the first time that something happens.
-func (s *sim) note(what happening, port int32, class uint8) {
-	if s.first[what].At < 0 {
-		s.first[what] = Moment{At: s.now, Port: int(port), Class: int(class)}
+func (s *sim) note(first *Moment, port int32) {
+	if first.At < 0 {
+		*first = Moment{At: s.now, Port: int(port)}
 	}
 }

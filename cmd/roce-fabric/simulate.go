@@ -11,6 +11,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
+	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/simulate/scenario"
@@ -151,9 +152,9 @@ func (o simulateFlags) options() (out scenario.Options, err error) {
 		return out, usage("--seeds %d: use 1 to %d", o.seeds, mostSeeds)
 	}
 	for _, text := range o.traffic {
-		p, err := scenario.ParsePattern(text)
+		p, err := readPattern(text)
 		if err != nil {
-			return out, usageHint("write "+scenario.PatternForms, "--traffic: %w", err)
+			return out, err
 		}
 		out.Traffic = append(out.Traffic, p)
 	}
@@ -162,6 +163,28 @@ func (o simulateFlags) options() (out scenario.Options, err error) {
 	}
 	out.Slow, err = slowHosts(o.slow)
 	return out, err
+}
+
+// largestFlowFile bounds the file of --traffic, in bytes.
+const largestFlowFile = 32 << 20
+
+// readPattern returns the pattern of a name, or the flows of a CSV file.
+func readPattern(text string) (p scenario.Pattern, err error) {
+	if !strings.HasSuffix(text, ".csv") {
+		if p, err = scenario.ParsePattern(text); err != nil {
+			return p, usageHint("write "+scenario.PatternForms, "--traffic: %w", err)
+		}
+		return p, nil
+	}
+	data, err := boundedfile.Read(text, largestFlowFile)
+	if err != nil {
+		return p, usage("--traffic: %w", err)
+	}
+	p.Kind, p.To = "file", 1
+	if p.File, err = scenario.ParseFlows(text, data); err != nil {
+		return p, usageHint("the columns are "+scenario.FlowColumns+", and only the first two are required", "--traffic: %w", err)
+	}
+	return p, nil
 }
 
 func failures(flags []string) (out []scenario.Failure, err error) {

@@ -68,26 +68,31 @@ func Predict(ctx context.Context, c *render.Compiler, o Options) (*Prediction, e
 	if err != nil {
 		return nil, err
 	}
-	out := &Prediction{Fabric: f.intent.Name, For: o.For.String(), Seeds: o.Seeds, NotModelled: NotModelled}
-	parts := len(o.Traffic) * len(classes)
-	for i, p := range o.Traffic {
-		for j, class := range classes {
-			progress := func(part float64) {
-				if o.Progress != nil {
-					o.Progress((float64(i*len(classes)+j) + part) / float64(parts))
-				}
-			}
-			r, err := f.simulate(ctx, p, class, o, progress)
-			if err != nil {
-				return nil, err
-			}
-			out.Runs = append(out.Runs, *r)
-			if r.Stopped {
-				out.Stopped = true
+	out := &Prediction{Fabric: f.intent.Name, For: Span(micros(simulate.TimeOf(o.For))), Seeds: o.Seeds, NotModelled: NotModelled}
+	type job struct {
+		Pattern
+		class int
+	}
+	var jobs []job
+	for _, p := range o.Traffic {
+		for _, class := range classes {
+			jobs = append(jobs, job{p, class})
+			if p.File != nil && p.File.mixed() { // one run for all of its classes
 				break
 			}
 		}
-		if out.Stopped {
+	}
+	for i, j := range jobs {
+		runs, err := f.simulate(ctx, j.Pattern, j.class, o, func(part float64) {
+			if o.Progress != nil {
+				o.Progress((float64(i) + part) / float64(len(jobs)))
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		out.Runs = append(out.Runs, runs...)
+		if out.Stopped = runs[0].Stopped; out.Stopped {
 			break
 		}
 	}
@@ -176,17 +181,22 @@ func (f *fabric) hostNodes(name string) (out []int, err error) {
 	return out, nil
 }
 
-// simulate predicts one pattern in one class.
-func (f *fabric) simulate(ctx context.Context, p Pattern, class int, o Options, progress func(float64)) (*Run, error) {
-	if err := f.load(p, class, 1); err != nil {
-		return nil, err
+// simulate predicts a pattern: one run in the class, or one for each class that a file names.
+func (f *fabric) simulate(ctx context.Context, p Pattern, class int, o Options, progress func(float64)) (out []Run, err error) {
+	classes := []int{class}
+	if p.File != nil {
+		if classes, err = f.classesOf(p.File, class); err != nil {
+			return nil, err
+		}
 	}
-	n := f.Network
 	results, err := f.measure(ctx, p, class, o, 0, progress)
 	if err != nil {
 		return nil, err
 	}
-	return f.summary(p, class, &n, results), nil
+	for _, c := range classes {
+		out = append(out, *f.summary(p, c, results))
+	}
+	return out, nil
 }
 
 // measure runs a pattern with each seed, as many at a time as there are processors. Rates, the mean
@@ -226,5 +236,8 @@ func (f *fabric) measure(ctx context.Context, p Pattern, class int, o Options, w
 		})
 	}
 	wg.Wait()
-	return results, errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return results, nil
 }

@@ -1,13 +1,14 @@
 package scenario
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render"
@@ -118,11 +119,8 @@ type group struct {
 // traffic states, and that keeps nearly all of the goodput. All switches get curves of the same drain
 // time, with the ratio of max to min and the probability of the intent.
 func Recommend(ctx context.Context, c *render.Compiler, o Options) (*Recommendations, error) {
-	switch {
-	case len(o.Traffic) > 1:
-		return nil, fmt.Errorf("%d traffic patterns: a search takes one", len(o.Traffic))
-	case len(o.Traffic) == 1 && (o.Traffic[0].Kind != "incast" || o.Traffic[0].To != 1):
-		return nil, fmt.Errorf("%s: a search takes an incast to one NIC, such as incast:8:1", o.Traffic[0])
+	if err := oneIncast(o.Traffic); err != nil {
+		return nil, err
 	}
 	f, err := build(c)
 	if err != nil {
@@ -135,35 +133,46 @@ func Recommend(ctx context.Context, c *render.Compiler, o Options) (*Recommendat
 	if err != nil {
 		return nil, err
 	}
-	out := &Recommendations{Fabric: f.intent.Name, For: o.For.String(), Seeds: o.Seeds, Found: []Advice{}, Curves: []Curve{}, NotModelled: NotModelled}
+	out := &Recommendations{Fabric: f.intent.Name, For: Span(micros(simulate.TimeOf(o.For))), Seeds: o.Seeds, Found: []Advice{}, Curves: []Curve{}, NotModelled: NotModelled}
 	for i, class := range classes {
 		s := &search{fabric: f, ctx: ctx, opt: o, class: class}
 		s.start()
 		groups := s.groups(c)
 		s.parts = len(groups) * (len(drainTimes) + 2) * (len(classes) - i)
-		var drains []drained
-		for _, g := range groups {
-			a, err := s.advise(g)
-			if err != nil {
-				return nil, err
-			}
-			if ctx.Err() != nil {
-				out.Stopped = true
-				break
-			}
-			out.Found = append(out.Found, a)
-			if a.Best >= 0 {
-				drains = append(drains, drained{g, drainTimes[a.Best]})
-			}
+		found, err := s.all(groups)
+		if err != nil {
+			return nil, err
 		}
-		if out.Stopped {
+		out.Found = append(out.Found, found...)
+		if out.Stopped = ctx.Err() != nil; out.Stopped {
 			break
 		}
-		if len(drains) == len(groups) {
-			out.Curves = append(out.Curves, s.curves(drains)...)
-		}
+		out.Curves = append(out.Curves, s.curves(groups, found)...)
 	}
 	out.Assumed = f.assumptions()
+	return out, nil
+}
+
+// oneIncast returns an error if the traffic is not an incast to one NIC, or nothing.
+func oneIncast(traffic []Pattern) error {
+	switch {
+	case len(traffic) > 1:
+		return fmt.Errorf("%d traffic patterns: a search takes one", len(traffic))
+	case len(traffic) == 1 && (traffic[0].Kind != "incast" || traffic[0].To != 1):
+		return fmt.Errorf("%s: a search takes an incast to one NIC, such as incast:8:1", traffic[0])
+	}
+	return nil
+}
+
+// all searches for each group, until the context ends.
+func (s *search) all(groups []group) (out []Advice, err error) {
+	for _, g := range groups {
+		a, err := s.advise(g)
+		if err != nil || s.ctx.Err() != nil {
+			return out, err
+		}
+		out = append(out, a)
+	}
 	return out, nil
 }
 
@@ -184,26 +193,17 @@ func (s *search) start() {
 // groups returns the groups of switches with hosts, in the order of their first switch.
 func (s *search) groups(c *render.Compiler) (out []group) {
 	at := map[string]int{}
-	class := s.intent.Settings.Class(s.Classes[s.class])
 	for _, sw := range s.intent.Switches {
 		n, ok := s.nodes[sw.Name]
 		if !ok {
 			continue
 		}
-		hosts, fan := map[int64][]int{}, map[int64]int{}
-		for _, p := range s.out[n] {
-			if peer := s.Ports[s.Ports[p].Peer].Node; s.Nodes[peer].Host {
-				rate := s.Ports[p].Rate
-				hosts[rate] = append(hosts[rate], peer)
-				_, name, _ := strings.Cut(s.Ports[p].Name, "/")
-				fan[rate] = max(fan[rate], render.FanOf(sw.Port(name), class).In.V)
-			}
+		model := sw.OS
+		if m := c.Device(sw).Model; m != nil {
+			model = m.Name
 		}
-		for _, rate := range sortedInts(hosts) {
-			model := sw.OS
-			if m := c.Device(sw).Model; m != nil {
-				model = m.Name
-			}
+		here := s.groupsOf(sw, n)
+		for _, rate := range sortedInts(here) {
 			key := fmt.Sprint(model, rate)
 			i, ok := at[key]
 			if !ok {
@@ -211,23 +211,39 @@ func (s *search) groups(c *render.Compiler) (out []group) {
 				at[key] = i
 				out = append(out, group{model: model, rate: rate})
 			}
-			g := &out[i]
-			g.switches, g.fan = append(g.switches, n), max(g.fan, fan[rate])
-			if len(hosts[rate]) > len(g.hosts) {
-				g.hosts = hosts[rate]
+			g, x := &out[i], here[rate]
+			g.switches, g.fan = append(g.switches, n), max(g.fan, x.fan)
+			if len(x.hosts) > len(g.hosts) {
+				g.hosts = x.hosts
 			}
 		}
 	}
 	return out
 }
 
-func sortedInts(m map[int64][]int) (out []int64) {
-	for v := range m {
-		out = append(out, v)
+// groupsOf returns the hosts of one switch and their fan-in, by the speed of their ports.
+func (s *search) groupsOf(sw *intent.Switch, n int) map[int64]group {
+	class := s.intent.Settings.Class(s.Classes[s.class])
+	out := map[int64]group{}
+	for _, p := range s.out[n] {
+		peer := s.Ports[s.Ports[p].Peer].Node
+		if !s.Nodes[peer].Host {
+			continue
+		}
+		g := out[s.Ports[p].Rate]
+		g.hosts, g.fan = append(g.hosts, peer), max(g.fan, render.FanOf(sw.Port(s.portName(p)), class).In.V)
+		out[s.Ports[p].Rate] = g
 	}
-	slices.Sort(out)
 	return out
 }
+
+// portName returns the name of a port on its switch.
+func (s *search) portName(p int) string {
+	_, name, _ := strings.Cut(s.Ports[p].Name, "/")
+	return name
+}
+
+func sortedInts[V any](m map[int64]V) []int64 { return slices.Sorted(maps.Keys(m)) }
 
 // advise searches for one group. The receiver is its first host; the senders are those after it.
 func (s *search) advise(g group) (Advice, error) {
@@ -311,25 +327,27 @@ func (s *search) try(p Pattern, queue int, curve func(port int) simulate.ECN) (T
 	}
 	s.done++
 	t := Trial{Min: e.Min, Max: e.Max, Probability: e.Probability, Goodput: math.Inf(1)}
-	if err != nil {
-		return t, err
-	}
 	for _, r := range results {
-		goodput := 0.0
-		for _, l := range r.Flows {
-			goodput += l.Rate / 1e9
-		}
-		t.Goodput = min(t.Goodput, goodput)
-		t.Mean = max(t.Mean, r.Ports[queue][s.class].Mean)
-		for _, port := range r.Ports {
-			t.Pauses += port[s.class].PausedTimes
-			t.Lost += port[s.class].Lost
-		}
-		if at := micros(r.Pause.At); r.Pause.At >= 0 && (t.Pause == 0 || at < t.Pause) {
-			t.Pause = at
-		}
+		t.add(r, queue, s.class)
 	}
-	return t, nil
+	return t, err
+}
+
+// add counts what one run did.
+func (t *Trial) add(r *simulate.Result, queue, class int) {
+	goodput := 0.0
+	for _, l := range r.Flows {
+		goodput += l.Rate / 1e9
+	}
+	t.Goodput = min(t.Goodput, goodput)
+	t.Mean = max(t.Mean, r.Ports[queue][class].Mean)
+	for _, port := range r.Ports {
+		t.Pauses += port[class].PausedTimes
+		t.Lost += port[class].Lost
+	}
+	if m := r.ByClass[class].Pause; m.At >= 0 && (t.Pause == 0 || micros(m.At) < t.Pause) {
+		t.Pause = micros(m.At)
+	}
 }
 
 // fanIn returns how many senders the earliest curve holds without a pause or a loss, fewer than those
@@ -351,45 +369,33 @@ func (s *search) fanIn(p Pattern, queue int) (int, error) {
 	return holds, nil
 }
 
-// drained is the drain time that was found for a group.
-type drained struct {
-	group
-	time float64
-}
-
 // curves returns what each switch gets: the shortest drain time of its groups, or of all groups if
-// it has no hosts.
-func (s *search) curves(found []drained) (out []Curve) {
-	shortest := slices.MinFunc(found, func(a, b drained) int { return cmp.Compare(a.time, b.time) }).time
+// it has no hosts. It returns nothing if a group has no curve.
+func (s *search) curves(groups []group, found []Advice) (out []Curve) {
+	times, shortest := map[int]float64{}, math.Inf(1)
+	for i, a := range found {
+		if a.Best < 0 {
+			return nil
+		}
+		t := drainTimes[a.Best]
+		shortest = min(shortest, t)
+		for _, n := range groups[i].switches {
+			if before, ok := times[n]; !ok || t < before {
+				times[n] = t
+			}
+		}
+	}
 	at := map[string]int{}
 	for _, sw := range s.intent.Switches {
 		n, ok := s.nodes[sw.Name]
 		if !ok {
 			continue
 		}
-		t := math.Inf(1)
-		for _, g := range found {
-			if slices.Contains(g.switches, n) {
-				t = min(t, g.time)
-			}
-		}
-		if math.IsInf(t, 1) {
+		t, ok := times[n]
+		if !ok {
 			t = shortest
 		}
-		ports := map[int64][]int{}
-		for _, p := range s.out[n] {
-			ports[s.Ports[p].Rate] = append(ports[s.Ports[p].Rate], p)
-		}
-		for _, rate := range sortedInts(ports) {
-			e := s.curve(t, rate)
-			c := Curve{Class: s.Classes[s.class], Min: e.Min, Max: e.Max, Probability: e.Probability}
-			if len(ports) > 1 {
-				for _, p := range ports[rate] {
-					_, name, _ := strings.Cut(s.Ports[p].Name, "/")
-					c.Ports = append(c.Ports, name)
-				}
-				slices.SortFunc(c.Ports, natural.Compare)
-			}
+		for _, c := range s.curvesOf(n, t) {
 			key := fmt.Sprint(c)
 			i, ok := at[key]
 			if !ok {
@@ -399,6 +405,24 @@ func (s *search) curves(found []drained) (out []Curve) {
 			}
 			out[i].Switches = append(out[i].Switches, sw.Name)
 		}
+	}
+	return out
+}
+
+// curvesOf returns the curves of one switch for a drain time: one for all ports if they have one
+// speed, else one for the ports of each speed.
+func (s *search) curvesOf(n int, t float64) (out []Curve) {
+	ports := map[int64][]string{}
+	for _, p := range s.out[n] {
+		ports[s.Ports[p].Rate] = append(ports[s.Ports[p].Rate], s.portName(p))
+	}
+	for _, rate := range sortedInts(ports) {
+		e := s.curve(t, rate)
+		c := Curve{Class: s.Classes[s.class], Min: e.Min, Max: e.Max, Probability: e.Probability}
+		if len(ports) > 1 {
+			c.Ports = natural.Sorted(ports[rate])
+		}
+		out = append(out, c)
 	}
 	return out
 }

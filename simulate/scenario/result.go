@@ -124,11 +124,18 @@ type Series struct {
 
 func micros(t simulate.Time) float64 { return float64(t) / float64(simulate.Microsecond) }
 
-func (f *fabric) summary(p Pattern, class int, n *simulate.Network, results []*simulate.Result) *Run {
+// summary says what the flows of a class and its queues did.
+func (f *fabric) summary(p Pattern, class int, results []*simulate.Result) *Run {
 	first := results[0]
-	r := &Run{Traffic: p.String(), Class: f.Classes[class], Flows: len(n.Flows), Until: micros(first.End), asked: p.String(), limited: p.Size > 0}
+	r := &Run{Traffic: p.String(), Class: f.Classes[class], Until: micros(first.End), asked: p.String(), limited: true}
+	for _, l := range f.Flows {
+		if l.Class == class {
+			r.Flows++
+			r.limited = r.limited && l.Size > 0
+		}
+	}
 	if p.Kind == "incast" && p.From == 0 {
-		r.Traffic = Pattern{Kind: "incast", From: len(n.Flows) / p.To, To: p.To}.String()
+		r.Traffic = Pattern{Kind: "incast", From: r.Flows / p.To, To: p.To}.String()
 	}
 	for i, x := range results {
 		r.Stopped = r.Stopped || x.Stopped
@@ -140,14 +147,15 @@ func (f *fabric) summary(p Pattern, class int, n *simulate.Network, results []*s
 		}
 		return &Moment{micros(m.At), f.Ports[m.Port].Name}
 	}
-	r.Mark, r.Pause, r.Loss = moment(first.Mark), moment(first.Pause), moment(first.Drop)
+	happened := first.ByClass[class]
+	r.Mark, r.Pause, r.Loss = moment(happened.Mark), moment(happened.Pause), moment(happened.Drop)
 	if d := first.Stuck; d != nil {
 		r.Deadlock = &Deadlock{Since: micros(d.Since)}
 		for _, at := range d.Ports {
 			r.Deadlock.Ports = append(r.Deadlock.Ports, f.Ports[at].Name)
 		}
 	}
-	r.Ports, r.Slowest, r.Queues = f.portTable(class, first), f.slowest(n, first), f.series(first)
+	r.Ports, r.Slowest, r.Queues = f.portTable(class, first), f.slowest(class, first), f.series(class, first)
 	return r
 }
 
@@ -165,7 +173,12 @@ func (f *fabric) seed(number, class int, x *simulate.Result) Seed {
 	}
 	var sum, square float64
 	var took []float64
-	for _, l := range x.Flows {
+	n := 0
+	for i, l := range x.Flows {
+		if f.Flows[i].Class != class {
+			continue
+		}
+		n++
 		sum += l.Rate
 		square += l.Rate * l.Rate
 		if l.End >= 0 {
@@ -174,7 +187,7 @@ func (f *fabric) seed(number, class int, x *simulate.Result) Seed {
 	}
 	s.Goodput, s.Finished = sum/1e9, len(took)
 	if square > 0 {
-		s.Fairness = sum * sum / float64(len(x.Flows)) / square
+		s.Fairness = sum * sum / float64(n) / square
 	}
 	if slices.Sort(took); len(took) > 0 {
 		s.P50, s.P99 = took[len(took)/2], took[len(took)*99/100]
@@ -217,10 +230,13 @@ func (f *fabric) portTable(class int, x *simulate.Result) []Port {
 	return out[:min(len(out), mostRows)]
 }
 
-func (f *fabric) slowest(n *simulate.Network, x *simulate.Result) []Flow {
+func (f *fabric) slowest(class int, x *simulate.Result) []Flow {
 	out := []Flow{}
 	for i, l := range x.Flows {
-		row := Flow{Flow: n.Flows[i].Name, Goodput: l.Rate / 1e9, CNPs: l.CNPs, Resent: l.Resent}
+		if f.Flows[i].Class != class {
+			continue
+		}
+		row := Flow{Flow: f.Flows[i].Name, Goodput: l.Rate / 1e9, CNPs: l.CNPs, Resent: l.Resent}
 		if l.End >= 0 {
 			row.Took = micros(l.End - l.Start)
 		}
@@ -231,12 +247,14 @@ func (f *fabric) slowest(n *simulate.Network, x *simulate.Result) []Flow {
 }
 
 // series returns the samples of the queues that became longest.
-func (f *fabric) series(x *simulate.Result) Series {
+func (f *fabric) series(class int, x *simulate.Result) Series {
 	s := Series{Every: micros(x.Series.Every), Ports: []string{}, Queues: [][]int32{}}
-	order := make([]int, len(x.Series.Ports))
+	var order []int
 	peak := func(i int) int32 { return slices.Max(append([]int32{0}, x.Series.Queues[i]...)) }
-	for i := range order {
-		order[i] = i
+	for i, c := range x.Series.Classes {
+		if c == class {
+			order = append(order, i)
+		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(peak(b), peak(a)) })
 	for _, i := range order[:min(len(order), 16)] {

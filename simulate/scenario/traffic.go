@@ -13,15 +13,18 @@ import (
 
 // Pattern is who sends to whom.
 type Pattern struct {
-	Kind string      // "incast", "pairs", "alltoall", "ring" or "allreduce"
+	Kind string      // "incast", "pairs", "alltoall", "ring", "allreduce" or "file"
 	From int         // senders of an incast; 0 for all others
 	To   int         // receivers of an incast
 	Size units.Bytes // of one message; 0 for no end
+	File *FlowFile   // of the kind "file"
 }
 
 // String returns the pattern as it is written.
 func (p Pattern) String() string {
 	switch {
+	case p.File != nil:
+		return p.File.Name
 	case p.Kind == "incast" && p.From == 0:
 		return "incast"
 	case p.Kind == "incast":
@@ -33,7 +36,7 @@ func (p Pattern) String() string {
 }
 
 // PatternForms lists how patterns are written.
-const PatternForms = "incast, incast:8:1, pairs, alltoall, alltoall:1MB, ring or allreduce:64MB"
+const PatternForms = "incast, incast:8:1, pairs, alltoall, alltoall:1MB, ring, allreduce:64MB or flows.csv"
 
 // ParsePattern reads a pattern.
 func ParsePattern(text string) (Pattern, error) {
@@ -72,6 +75,8 @@ func (f *fabric) load(p Pattern, class int, seed uint64) error {
 	r := rand.New(rand.NewPCG(seed, 1))
 	f.Flows = nil
 	switch p.Kind {
+	case "file":
+		return f.listed(p.File, class, r)
 	case "incast":
 		return f.incast(p, class, r)
 	case "pairs":
