@@ -73,6 +73,40 @@ var (
 	linePlace = regexp.MustCompile(`^(.+):(\d+)$`)
 )
 
+// The broken configurations are of many kinds, each in several files: pauses that are half on or reach
+// nothing, watchdogs, classification, marking, lines without effect, ports and their members.
+func TestKindsOfBrokenConfigurations(t *testing.T) {
+	files, err := filepath.Glob("testdata/broken/*/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]int{}
+	for _, file := range files {
+		a, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := map[string]bool{}
+		for _, m := range wantLine.FindAllStringSubmatch(string(a.Comment), -1) {
+			family, _, _ := strings.Cut(m[1], "-")
+			of[strings.Replace(family, "MTU", "PRT", 1)] = true
+		}
+		for family := range of {
+			kinds[family]++
+		}
+	}
+	several := 0
+	for _, n := range kinds {
+		if n >= 3 {
+			several++
+		}
+	}
+	t.Logf("%d files: %v", len(files), kinds)
+	if len(files) < 50 || several < 6 {
+		t.Errorf("%d files of %v", len(files), kinds)
+	}
+}
+
 // placeText returns the header of the block of a place and its line, for a place FILE:LINE;
 // any other place it returns unchanged.
 func placeText(t *testing.T, where string) string {
