@@ -22,6 +22,7 @@ var Defaults = []render.Usual{
 	{Kind: qos.KindScheduler, What: "traffic classes share a port by 12 and 13 percent in turn", Source: guideQoS, Releases: readFor},
 	{Kind: qos.KindECN, What: "traffic class 0 marks from 150 KB to 1500 KB, and no other one", Source: "Cumulus Linux 5.17, Congestion Control", Releases: readFor},
 	{Kind: qos.KindWatchdog, Value: "off", What: "the watchdog is off", Source: guideWatchdog, Releases: readFor},
+	{Kind: qos.KindWatchdogPoll, Value: "100ms", What: "the watchdog looks every 100 ms", Source: guideWatchdog, Releases: readFor},
 	{Kind: qos.KindWatchdog, Part: []string{"nv set qos pfc-watchdog polling-interval", "qos pfc-watchdog polling-interval"}, What: "the watchdog looks every 100 ms, and restores a queue after as long", Source: guideWatchdog, Releases: readFor},
 	{Kind: qos.KindWatchdog, Part: []string{"nv set qos pfc-watchdog robustness", "qos pfc-watchdog robustness"}, What: "the watchdog acts after 3 intervals", Source: guideWatchdog, Releases: readFor},
 }

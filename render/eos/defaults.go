@@ -24,8 +24,8 @@ var Defaults = []render.Usual{
 	{Kind: qos.KindWatchdog, Value: "off", What: "the watchdog has no timeout, and is off", Source: batfishAll, Releases: asPublished},
 	{Kind: qos.KindWatchdog, Part: []string{keyAction, keyOverride}, What: "the action of the watchdog is errdisable", Source: batfishAll, Releases: asPublished},
 	{Kind: qos.KindWatchdog, Part: []string{keyRecovery}, What: "the watchdog has no recovery time of its own", Source: batfishAll, Releases: asPublished},
-	{Kind: qos.KindWatchdogPoll, What: "the switch chooses how often the watchdog looks", Source: batfishAll, Releases: asPublished},
 	{Kind: qos.KindScheduler, Value: "strict", What: "a queue is strict", Source: batfishAll, Releases: allReleases},
 	{Kind: qos.KindECN, Value: "off", What: "a queue marks nothing", Source: batfishAll, Releases: allReleases},
+	{Kind: qos.KindAdminUp, Value: "true", What: "a port is up", Source: batfishAll, Releases: allReleases},
 	{Kind: qos.KindLinkPause, Value: "false", What: "link pause is off", Source: batfishAll, Releases: allReleases},
 }

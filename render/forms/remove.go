@@ -57,10 +57,14 @@ func (p *parser) remove(f *frame, l *lines.Line) {
 	}
 	p.forget(b.line)
 	delete(p.blocks, blockKey{above, id})
-	if f == nil {
-		return
+	if f != nil {
+		p.close(f, b.line)
 	}
-	if f.last == b.line {
+}
+
+// close leaves the blocks that are open in block f, of which the text has removed one.
+func (p *parser) close(f *frame, removed *lines.Line) {
+	if f.last == removed {
 		f.last = nil
 	}
 	if i := slices.Index(p.open, f); i >= 0 {

@@ -22,8 +22,11 @@ var Defaults = []render.Usual{
 	{Kind: qos.KindScheduler, What: "without a queuing policy the highest queue is strict and queue 0 has the rest; a queue without a line has no share", Source: guideQueuing, Releases: since7},
 	{Kind: qos.KindECN, Value: "off", What: "a queue marks nothing", Source: guideQueuing, Releases: "all"},
 	{Kind: qos.KindWatchdog, Value: "off", What: "the watchdog is off", Source: guidePFC, Releases: sinceWatchdog},
+	{Kind: qos.KindWatchdogPoll, Value: "100ms", What: "the watchdog looks every 100 ms", Source: guidePFC, Releases: sinceWatchdog},
 	{Kind: qos.KindWatchdog, Part: []string{keyInterval}, What: "the watchdog looks every 100 ms", Source: guidePFC, Releases: sinceWatchdog},
 	{Kind: qos.KindWatchdog, Part: []string{keyMultiplier}, What: "the watchdog shuts a queue after 1 interval", Source: guidePFC, Releases: sinceWatchdog},
 	{Kind: qos.KindWatchdog, Part: []string{keyRestore}, What: "the watchdog restores a queue after 10 intervals", Source: guidePFC, Releases: sinceWatchdog},
+	{Kind: qos.KindAdminUp, Value: "true", What: "a switched port is up", Source: "batfish/batfish, CiscoNxosInterface.java", Releases: "all"},
+	{Kind: qos.KindAdminUp, Value: "false", What: "a routed port is down", Source: "batfish/batfish, CiscoNxosInterface.java", Releases: "all"},
 	{Kind: qos.KindLinkPause, Value: "false", What: "link pause is off", Source: "Nexus 9000 NX-OS Interfaces Configuration Guide", Releases: "all"},
 }
