@@ -18,10 +18,16 @@ type ValidateOptions struct {
 	// Window is the time between two readings of the counters, whose differences are judged;
 	// 0 reads no counters.
 	Window time.Duration
+	// During, if not nil, is called in place of waiting for the end of the window, which lasts
+	// until it returns. An error ends the validation.
+	During func(ctx context.Context) error
 	// Baseline is the JSON report of an earlier validation of the same fabric with a window,
 	// whose rates are compared with the current ones; "" is none.
 	Baseline string
 }
+
+// counts reports whether the counters are read.
+func (o ValidateOptions) counts() bool { return o.Window > 0 || o.During != nil }
 
 // Validation is the result of [Validate].
 type Validation struct {
@@ -60,7 +66,7 @@ func Validate(ctx context.Context, f *Fabric, a *Access, o ValidateOptions) (*Va
 		return nil, err
 	}
 	out := &Validation{Open: map[string][]string{}}
-	v := &validation{Reader: Reader{Fabric: f, Access: a, History: o.History, Counters: o.Window > 0, Once: true, Progress: o.Progress}, o: o, run: validate.NewRun(f.Fabric()), out: out}
+	v := &validation{Reader: Reader{Fabric: f, Access: a, History: o.History, Counters: o.counts(), Once: true, Progress: o.Progress}, o: o, run: validate.NewRun(f.Fabric()), out: out}
 	var switches, hosts []string
 	for _, sw := range f.Switches {
 		switches = append(switches, sw.Name)
@@ -79,7 +85,7 @@ func Validate(ctx context.Context, f *Fabric, a *Access, o ValidateOptions) (*Va
 	if err == nil {
 		err = v.run.Deadlocks(ctx)
 	}
-	if err == nil && o.Window > 0 {
+	if err == nil && o.counts() {
 		err = v.judge(ctx)
 	}
 	if err != nil {
@@ -184,6 +190,9 @@ func (v *validation) judge(ctx context.Context) error {
 
 // wait waits until the window is over for every device.
 func (v *validation) wait(ctx context.Context) error {
+	if v.o.During != nil {
+		return v.o.During(ctx)
+	}
 	defer v.o.Progress.Phase(Waiting, len(v.counted))()
 	t := time.NewTimer(v.o.Window)
 	defer t.Stop()

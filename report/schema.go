@@ -43,6 +43,14 @@ func RecommendationSchema() []byte {
 	}]("recommendation.json", "roce-fabric recommendation", "The ECN curves that simulate --recommend found.")
 }
 
+// CertificateSchema returns the JSON Schema of what prove show writes of a certificate.
+func CertificateSchema() []byte {
+	return schemaOf[struct {
+		Format int `json:"format"`
+		prove.Certificate
+	}]("certificate.json", "roce-fabric certificate", "What an acceptance under load showed.")
+}
+
 func schemaOf[T any](id, title, description string) []byte {
 	g := schemaGenerator{defs: map[string]any{}}
 	s := g.object(reflect.TypeFor[T]())

@@ -23,6 +23,7 @@ const yangModels = "../shared/data/yang/sonic/202511"
 const (
 	anIntent = "cp examples/quickstart/fabric.yaml fabric.yaml\n"
 	aLab     = anIntent + "lab fabric.yaml\n"
+	aProof   = aLab + "roce-fabric prove plan --state state --out rounds.json >/dev/null 2>&1; roce-fabric prove run --state state --plan rounds.json --out certificate.json --yes >/dev/null 2>&1 || true\n"
 	change   = "roce-fabric apply --allow traffic-loss >/dev/null\n"
 
 	// savedConfigs creates configuration files of SONiC and EOS switches from mixed.yaml and
@@ -66,9 +67,12 @@ var exampleSetups = map[string]exampleSetup{
 	"roce-fabric nic unit remove":  {first: aLab + "roce-fabric nic unit install >/dev/null\n"},
 	"roce-fabric plan":             {first: aLab},
 	"roce-fabric plan show":        {first: aLab + "roce-fabric plan --save pod1.plan >/dev/null\n"},
-	"roce-fabric prove":            {first: anIntent},
+	"roce-fabric prove":            {first: aLab},
 	"roce-fabric prove plan":       {first: anIntent},
-	"roce-fabric prove show":       {first: anIntent + "roce-fabric prove plan --out rounds.json >/dev/null 2>&1\n"},
+	"roce-fabric prove compare":    {first: aProof + "cp certificate.json before.json; cp certificate.json after.json\n"},
+	"roce-fabric prove run":        {first: aLab + "roce-fabric prove plan --out rounds.json >/dev/null 2>&1\n"},
+	"roce-fabric prove show":       {first: aProof},
+	"roce-fabric prove verify":     {first: aProof + "cp state/key.pub acceptance.pub\n"},
 	"roce-fabric render":           {first: anIntent},
 	"roce-fabric rollback":         {first: aLab, each: change + "RUN=$(roce-fabric rollback --list | grep -o '^2[0-9]*-[0-9]*-[0-9a-f]*' | sort | tail -n 1)\n"},
 	"roce-fabric simulate":         {first: anIntent},
@@ -101,6 +105,8 @@ var exampleStatus = map[string]string{
 	"roce-fabric diff -f fabric.yaml --config leaf1=leaf1.cfg --exit-code":            "3",
 	// The inventory contradicts the cables of the lab.
 	"roce-fabric import --inventory netbox/ --username env:FABRIC_USER --password env:FABRIC_PASSWORD --out fabric.yaml": "3",
+	"roce-fabric prove run -f fabric.yaml --plan rounds.json --out cert.json --yes":                                      "3", // the switches are not configured
+	"roce-fabric prove run --plan rounds.json --out new.json --yes --output markdown":                                    "3",
 	"roce-fabric validate -f fabric.yaml --window 2m":                                                                    "1", // there is no traffic
 }
 

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/fleet/keys"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/prove"
@@ -18,7 +20,7 @@ import (
 func (a *app) proveCommand() *cobra.Command {
 	c := &cobra.Command{Use: "prove"}
 	groupOnly(c)
-	c.AddCommand(a.provePlanCommand(), a.proveShowCommand())
+	c.AddCommand(a.provePlanCommand(), a.proveRunCommand(), a.proveShowCommand(), a.proveCompareCommand(), a.proveVerifyCommand())
 	return c
 }
 
@@ -102,22 +104,118 @@ func (a *app) proveShowCommand() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return a.proveShow(args[0]) },
 	}
-	a.outputFlag(c, "text", "json")
+	a.outputFlag(c, "text", "json", "markdown")
 	return c
 }
 
 func (a *app) proveShow(file string) error {
+	if c, err := prove.OpenCertificate(file); err == nil {
+		return a.showCertificate(c)
+	}
 	p, err := prove.OpenPlan(file)
 	if err != nil {
 		return err
 	}
+	if a.Output == "markdown" {
+		return usage("--output markdown is for certificates, and %s is a plan", file)
+	}
 	if err := a.showProvePlan(p.Plan, false); err != nil || a.Output != "text" {
 		return err
 	}
-	by := "not signed"
-	if p.SignedBy != "" {
-		by = "signed with " + p.SignedBy
+	return a.sealed("plan", p.Fabric, p.Created, p.SignedBy, p.Digest)
+}
+
+// sealed prints who made a file.
+func (a *app) sealed(what, fabric string, at time.Time, by, digest string) error {
+	signed := "not signed"
+	if by != "" {
+		signed = "signed with " + by
 	}
-	_, err = fmt.Fprintf(a.Out, "plan of %s, made %s, %s, digest %s\n", term.CleanLine(p.Fabric), p.Created.Local().Format(time.DateTime), by, p.Digest)
+	_, err := fmt.Fprintf(a.Out, "%s of %s, made %s, %s, digest %s\n", what, term.CleanLine(fabric), at.Local().Format(time.DateTime), signed, digest)
 	return err
+}
+
+func (a *app) showCertificate(c *prove.Signed) error {
+	switch a.Output {
+	case "json":
+		return report.WriteDocument(a.Out, c.Certificate)
+	case "markdown":
+		_, err := fmt.Fprint(a.Out, report.CertificateMarkdown(c))
+		return err
+	}
+	t := a.Text()
+	t.Certificate(c.Certificate)
+	if err := t.Err(); err != nil {
+		return err
+	}
+	return a.sealed("certificate", c.Fabric, c.Ended, c.SignedBy, c.Digest)
+}
+
+func (a *app) proveCompareCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:  "compare BEFORE AFTER",
+		Args: cobra.ExactArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error { return a.proveCompare(args[0], args[1]) },
+	}
+	a.outputFlag(c, "text", "json")
+	return c
+}
+
+func (a *app) proveCompare(before, after string) error {
+	x, err := prove.OpenCertificate(before)
+	if err != nil {
+		return err
+	}
+	y, err := prove.OpenCertificate(after)
+	if err != nil {
+		return err
+	}
+	if x.Fabric != y.Fabric {
+		return usage("%s is of fabric %s, %s of %s", before, x.Fabric, after, y.Fabric)
+	}
+	all, alone := prove.Compare(x.Certificate, y.Certificate)
+	if a.Output == "json" {
+		err = report.WriteDocument(a.Out, struct {
+			Stages      []prove.Difference `json:"stages"`
+			NotCompared []string           `json:"not_compared"`
+		}{append([]prove.Difference{}, all...), append([]string{}, alone...)})
+	} else {
+		t := a.Text()
+		t.Differences(all, alone)
+		err = t.Err()
+	}
+	if err == nil && slices.ContainsFunc(all, func(d prove.Difference) bool { return d.Worse }) {
+		return &statusError{status: exitDiffers}
+	}
+	return err
+}
+
+func (a *app) proveVerifyCommand() *cobra.Command {
+	var trusted []string
+	c := &cobra.Command{
+		Use:  "verify FILE",
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return a.proveVerify(args[0], trusted) },
+	}
+	c.Flags().StringArrayVar(&trusted, "key", nil, "file of a public key, PEM, that must have signed it; may be repeated")
+	_ = c.MarkFlagRequired("key")
+	_ = c.MarkFlagFilename("key", "pub", "pem")
+	return c
+}
+
+func (a *app) proveVerify(file string, trusted []string) error {
+	ring := keys.None()
+	for _, k := range trusted {
+		if err := ring.Trust(k); err != nil {
+			return usage("--key: %w", err)
+		}
+	}
+	c, err := prove.OpenCertificate(file)
+	if err != nil {
+		return err
+	}
+	if err := c.Verify(ring); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return a.sealed("certificate", c.Fabric, c.Ended, c.SignedBy, c.Digest)
 }

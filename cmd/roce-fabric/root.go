@@ -43,8 +43,8 @@ func (a *app) root() *cobra.Command {
 		group string
 		cmd   *cobra.Command
 	}{
-		{"offline", a.initCommand()}, {"offline", a.fmtCommand()}, {"offline", a.checkCommand()}, {"offline", a.explainCommand()}, {"offline", a.simulateCommand()}, {"offline", a.proveCommand()}, {"offline", a.adviseCommand()}, {"offline", a.renderCommand()},
-		{"devices", a.diffCommand()}, {"devices", a.planCommand()}, {"devices", a.applyCommand()}, {"devices", a.validateCommand()}, {"devices", a.watchCommand()}, {"devices", a.rollbackCommand(a.allFlags)}, {"devices", a.unlockCommand()}, {"devices", a.importCommand()}, {"devices", a.nicCommand()}, {"devices", a.labCommand()},
+		{"offline", a.initCommand()}, {"offline", a.fmtCommand()}, {"offline", a.checkCommand()}, {"offline", a.explainCommand()}, {"offline", a.simulateCommand()}, {"offline", a.adviseCommand()}, {"offline", a.renderCommand()},
+		{"devices", a.diffCommand()}, {"devices", a.planCommand()}, {"devices", a.applyCommand()}, {"devices", a.validateCommand()}, {"devices", a.watchCommand()}, {"devices", a.proveCommand()}, {"devices", a.rollbackCommand(a.allFlags)}, {"devices", a.unlockCommand()}, {"devices", a.importCommand()}, {"devices", a.nicCommand()}, {"devices", a.labCommand()},
 		{"more", a.schemaCommand()}, {"more", a.versionCommand()}, {"more", a.manCommand()},
 	} {
 		c.cmd.GroupID = c.group

@@ -17,6 +17,7 @@ var schemas = []struct {
 	{"simulation", "the schema of the JSON of simulate", report.PredictionSchema},
 	{"recommendation", "the schema of the JSON of simulate --recommend", report.RecommendationSchema},
 	{"prove-plan", "the schema of the JSON of prove plan", report.ProvePlanSchema},
+	{"certificate", "the schema of the JSON of prove show, for a certificate", report.CertificateSchema},
 }
 
 func (a *app) schemaCommand() *cobra.Command {

@@ -46,7 +46,8 @@ const (
 	resetTimeout = 20 * time.Minute // resetting a BlueField takes up to ten minutes
 	// holdTimeout covers an apply, the gate of its wave, and a revert.
 	holdTimeout = 4 * time.Hour
-	maxTimeout  = 24 * time.Hour
+	loadTimeout = 26 * time.Hour // a program has a limit of its own
+	maxTimeout  = 27 * time.Hour
 )
 
 // Errors of the protocol, wrapped; test with errors.Is. The errors of nic/local, nic/dcb,
@@ -90,6 +91,8 @@ type Machine interface {
 	Resets(ctx context.Context, ports []string, o local.Options) ([]local.CardReset, error)
 	// Reset resets a card as described by Resets. The connection may be lost in the process.
 	Reset(ctx context.Context, r local.CardReset, o local.Options) error
+	// Load runs programs that load the fabric, until all have ended.
+	Load(ctx context.Context, loads []local.Load) ([]local.Loaded, error)
 	// InstallUnit makes the machine apply a desired host at boot. The unit runs the program at the
 	// given path on the machine, or a copy of the serving program if the path is "". InstallUnit
 	// returns the files that it wrote, even if it fails.

@@ -243,6 +243,18 @@ func (c *Client) Hold(ctx context.Context, k mark.Mark) (local.Held, error) {
 	}
 }
 
+// Load implements Machine. The programs end when ctx does, because the agent's input ends.
+func (c *Client) Load(ctx context.Context, loads []local.Load) ([]local.Loaded, error) {
+	r, err := c.call(ctx, Request{Verb: VerbLoad, Loads: loads}, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.Loaded) != len(loads) {
+		return nil, c.senseless("%d results of %d programs", len(r.Loaded), len(loads))
+	}
+	return r.Loaded, nil
+}
+
 // InstallUnit implements Machine.
 func (c *Client) InstallUnit(ctx context.Context, desired *nic.Host, program string) ([]string, error) {
 	return c.unit(ctx, Request{Verb: VerbInstallUnit, Desired: desired, Program: program})

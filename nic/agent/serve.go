@@ -80,7 +80,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, m Machine) error {
 var timeouts = map[Verb]time.Duration{
 	VerbRead: ReadTimeout, VerbCounters: PlanTimeout, VerbPlan: PlanTimeout,
 	VerbBefore: ReadTimeout, VerbWatch: PlanTimeout, VerbApply: applyTimeout, VerbRevert: applyTimeout, VerbHold: holdTimeout,
-	VerbResets: ReadTimeout, VerbReset: resetTimeout,
+	VerbResets: ReadTimeout, VerbReset: resetTimeout, VerbLoad: loadTimeout,
 	VerbInstallUnit: unitTimeout, VerbRemoveUnit: unitTimeout,
 }
 
@@ -133,6 +133,8 @@ func (q *Request) carryOut(ctx context.Context, m Machine, tell func(progress)) 
 		r.Resets, err = m.Resets(ctx, q.Names, q.options())
 	case VerbReset:
 		err = m.Reset(ctx, *q.Reset, q.options())
+	case VerbLoad:
+		r.Loaded, err = m.Load(ctx, q.Loads)
 	case VerbInstallUnit:
 		r.Files, err = m.InstallUnit(ctx, q.Desired, q.Program)
 	case VerbRemoveUnit:

@@ -33,6 +33,7 @@ const (
 	VerbHold     Verb = "hold"
 	VerbResets   Verb = "resets"
 	VerbReset    Verb = "reset"
+	VerbLoad     Verb = "load"
 
 	VerbInstallUnit Verb = "install-unit"
 	VerbRemoveUnit  Verb = "remove-unit"
@@ -61,6 +62,7 @@ type Request struct {
 	Mark       *mark.Mark     `json:"mark,omitzero"`        // hold
 
 	Reset *local.CardReset `json:"reset,omitzero"` // reset
+	Loads []local.Load     `json:"loads,omitzero"` // load
 	// Select holds the selectors, by the name of the NIC, for all verbs.
 	Select map[string]intent.Selector `json:"select,omitempty"`
 }
@@ -99,6 +101,7 @@ type Response struct {
 	Note    string       `json:"note,omitzero"`    // hold: why there is no mark
 
 	Resets []local.CardReset `json:"resets,omitzero"` // resets
+	Loaded []local.Loaded    `json:"loaded,omitzero"` // load
 	Error  *Failure          `json:"error,omitzero"`
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 )
@@ -24,7 +25,7 @@ func cardsOf(h *intent.Host, kind host.Kind) (nics []host.NIC, names map[string]
 	for i, n := range byRail {
 		s := n.Select.V
 		if s == (intent.Selector{}) {
-			nics = append(nics, host.NIC{Name: n.Name, RDMA: n.RDMA.V, Kind: kind, Restricted: !n.DPU.IsDefault(), Switchdev: n.VFs.Representors.V == "on"})
+			nics = append(nics, host.NIC{Name: n.Name, Speed: speedOf(n), RDMA: n.RDMA.V, Kind: kind, Restricted: !n.DPU.IsDefault(), Switchdev: n.VFs.Representors.V == "on"})
 			continue
 		}
 		// Ports that differ only in their number belong to the same card.
@@ -37,7 +38,7 @@ func cardsOf(h *intent.Host, kind host.Kind) (nics []host.NIC, names map[string]
 		}
 		port := max(s.Port, 1) - 1
 		c := host.NIC{
-			Name: fmt.Sprintf("ens%df%dnp%d", slot, port, port), RDMA: cmp.Or(n.RDMA.V, fmt.Sprintf("roce%d", i)), Kind: kindOf(s, kind),
+			Name: fmt.Sprintf("ens%df%dnp%d", slot, port, port), Speed: speedOf(n), RDMA: cmp.Or(n.RDMA.V, fmt.Sprintf("roce%d", i)), Kind: kindOf(s, kind),
 			PCI: cmp.Or(s.PCI, fmt.Sprintf("0001:%02x:00.%d", 0x10+slot, port)), Model: nic.ModelNumber(s.Model), Part: s.Part, Serial: s.Serial, Restricted: !n.DPU.IsDefault(), Switchdev: n.VFs.Representors.V == "on",
 		}
 		names[n.Name] = c.Name
@@ -59,4 +60,12 @@ func kindOf(s intent.Selector, kind host.Kind) host.Kind {
 		return kind
 	}
 	return of
+}
+
+// speedOf returns the speed of the link of a NIC; 0 if the intent does not say it.
+func speedOf(n *intent.NIC) units.Rate {
+	if n.Link == nil {
+		return 0
+	}
+	return n.Link.Speed.V
 }

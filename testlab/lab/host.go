@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"debug/elf"
 	"encoding/binary"
+	"net"
 	"path/filepath"
+	"slices"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig/mlxconfigtest"
@@ -16,8 +18,9 @@ func startHost(h *intent.Host, s shared, dir string, o Options) (*host.Host, err
 	opts := host.Options{
 		Name: h.Name, Dir: filepath.Join(dir, "hosts", h.Name), Username: "admin", Password: s.password,
 		HostKey: s.hostKey, Listen: o.Listen, Tools: mlxconfigtest.V431, TimeScale: o.TimeScale,
-		Shuffle: seedOf(o.Shuffle, h.Name),
+		Shuffle: seedOf(o.Shuffle, h.Name), Wire: s.wire,
 	}
+	opts.Address, _, _ = net.SplitHostPort(h.Address.V) // "" without an address
 	nics, names := cardsOf(h, o.NIC)
 	opts.NICs = nics
 	for _, b := range h.Bonds {
@@ -53,4 +56,36 @@ func standIn() []byte {
 		panic("lab: " + err.Error()) // cannot fail: only numbers
 	}
 	return b
+}
+
+// hopsOf returns a function that counts the switches between two NICs: one if both are at the same
+// leaf, else three.
+func hopsOf(f *intent.Fabric) func(from, to string) int {
+	near := map[string]string{} // by NIC: the switch that it is linked to
+	for _, l := range f.Links {
+		for _, e := range [][2]intent.Endpoint{{l.A, l.B}, {l.B, l.A}} {
+			if f.Host(e[0].Device) != nil {
+				near[e[0].String()] = e[1].Device
+			}
+		}
+	}
+	return func(from, to string) int {
+		if near[from] == near[to] {
+			return 1
+		}
+		return 3
+	}
+}
+
+// weightOf returns a function that gives the weight of the class of a traffic class, whose upper six
+// bits are the DSCP.
+func weightOf(f *intent.Fabric) func(tclass int) float64 {
+	return func(tclass int) float64 {
+		for _, k := range f.Settings.Classes {
+			if slices.Contains(k.DSCP.V, tclass>>2) {
+				return float64(k.Bandwidth.V)
+			}
+		}
+		return 0
+	}
 }

@@ -144,6 +144,7 @@ type shared struct {
 	tls      *tls.Config
 	hostKey  ssh.Signer
 	password string
+	wire     *host.Wire
 }
 
 // Start starts the switches and hosts of an intent and writes the lab's files into dir, which it
@@ -182,7 +183,8 @@ func (l *Lab) start(f *intent.Fabric, o Options) error {
 	if err != nil {
 		return err
 	}
-	s.tls = conf
+	s.tls, s.wire = conf, host.NewWire()
+	s.wire.Hops, s.wire.Weight = hopsOf(f), weightOf(f)
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return fmt.Errorf("lab host key: %w", err)

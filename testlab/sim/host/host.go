@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig/mlxconfigtest"
 	"github.com/roce-fabric/roce-fabric/nic/niccli/nicclitest"
@@ -58,6 +59,8 @@ type NIC struct {
 	PCI, Model, Part, Serial string
 	// Restricted makes the NIC the host's side of a BlueField in DPU mode.
 	Restricted bool
+	// Speed is that of the link; 0 stands for 400 Gb/s.
+	Speed units.Rate
 	// Switchdev puts the card into switchdev mode at each boot, as an operator's rule or the system
 	// of a BlueField does.
 	Switchdev bool
@@ -108,6 +111,10 @@ type Options struct {
 	CardType string
 	// TimeScale scales the run times of the real tools: 0 does not wait, 1 is real time.
 	TimeScale float64
+	// Wire connects the perftest programs of hosts; without one they find no server. Address is
+	// where other hosts reach this one.
+	Wire    *Wire
+	Address string
 	// Shuffle seeds the choices that a host may make either way, see [sim.Shuffler]; 0 turns it
 	// off.
 	Shuffle uint64

@@ -129,6 +129,7 @@ func (h *Host) build() {
 	}
 	k.Programs["udevadm"] = func(context.Context, []string) (runner.Result, error) { return runner.Result{}, nil }
 	k.Programs["systemctl"] = h.systemctl
+	k.Programs["timeout"] = h.timeout
 	h.fake = k
 	h.firmware(h.cards)
 	h.faults.hand(k, h.cards)
