@@ -11,8 +11,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/fleet/engine"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate"
@@ -195,6 +197,37 @@ func countOnce(ctx context.Context, drv drivers.Driver, d *render.Device, h engi
 		return nil
 	}
 	return counters.Counted(d.Switch, g, gate.Sample{Device: g.Name, Counters: c})
+}
+
+// Running reads the configurations of the switches of a fabric as they run, by name. It fails if one
+// of them cannot be read.
+func Running(ctx context.Context, f *Fabric, at *Access, o ReadOptions) (map[string]*qos.Device, error) {
+	defer o.Progress.Phase(Validating, len(f.Switches))()
+	r := Reader{Fabric: f, Access: at, History: o.History, Progress: o.Progress}
+	type read struct {
+		name    string
+		running *qos.Device
+		err     *Error
+	}
+	out := map[string]*qos.Device{}
+	err := pool.Ordered(ctx, o.Workers, f.Switches, func(ctx context.Context, sw *intent.Switch) (x read) {
+		o.Progress.Report(Event{Kind: DeviceBegins, Phase: Validating, Device: sw.Name})
+		x.name = sw.Name
+		x.err = NewError(sw.Name, OpRead, r.withSwitch(ctx, sw, func(ctx context.Context, drv drivers.Driver) error {
+			c, err := engine.ReadConfiguration(ctx, drv)
+			x.running = c.Running
+			return err
+		}))
+		return x
+	}, func(x read) error {
+		o.Progress.Report(Event{Kind: DeviceEnds, Phase: Validating, Device: x.name, Error: x.err})
+		if x.err != nil {
+			return x.err
+		}
+		out[x.name] = x.running
+		return nil
+	})
+	return out, err
 }
 
 // withSwitch connects to a switch, waits until it has processed the writes of a run that was cut

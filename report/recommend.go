@@ -24,7 +24,7 @@ func (t *Text) Recommendations(r *scenario.Recommendations) {
 	if len(r.Curves) > 0 {
 		t.printf("In the intent:\n\n%s\n", curvesOf(r))
 	}
-	t.assumptions(r.Assumed, r.NotModelled)
+	t.assumptions(r.Running, r.Assumed, r.NotModelled)
 }
 
 func (t *Text) advice(r *scenario.Recommendations, a *scenario.Advice) {

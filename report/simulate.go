@@ -34,11 +34,14 @@ func (t *Text) Prediction(p *scenario.Prediction) {
 	if len(p.Expectations) > 0 {
 		t.printf("\n")
 	}
-	t.assumptions(p.Assumed, p.NotModelled)
+	t.assumptions(p.Running, p.Assumed, p.NotModelled)
 }
 
-// assumptions writes what a simulation assumed and left out.
-func (t *Text) assumptions(assumed []scenario.Assumption, left []string) {
+// assumptions writes what a simulation was of, what it assumed, and what it left out.
+func (t *Text) assumptions(running []string, assumed []scenario.Assumption, left []string) {
+	if len(running) > 0 {
+		t.indented("", "", "QoS as it runs: "+natural.Fold(running)+". All else is as the intent says.", 2)
+	}
 	if len(assumed) > 0 {
 		t.printf("Assumed, because neither the intent nor the catalogue says it:\n")
 		for _, a := range assumed {

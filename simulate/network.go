@@ -77,7 +77,7 @@ type Port struct {
 // PortClass is what a port does with the packets of a class.
 type PortClass struct {
 	// Lossless is set if arriving packets of the class are stored in Group, which pauses. Packets of
-	// other classes are stored in the Group of their egress queue.
+	// other classes are stored in the Group of their egress queue, and the port ignores pauses of them.
 	Lossless bool
 	Group    headroom.GroupSize
 	// Strict queues are served first. Others share what is left by Weight, at least 1.

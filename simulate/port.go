@@ -231,11 +231,12 @@ func (s *sim) pausing(i int32, class uint8, on bool) {
 	s.transmit(i)
 }
 
-// obey starts or ends the pause of a class at the port that a frame arrived at.
+// obey starts or ends the pause of a class at the port that a frame arrived at. A port where the
+// class is not lossless ignores it.
 func (s *sim) obey(i int32, class uint8, on bool) {
 	p := &s.ports[i]
 	z := &p.queues[class].pause
-	if on == (p.paused>>class&1 == 1) {
+	if on == (p.paused>>class&1 == 1) || on && !p.groups[class].lossless {
 		return
 	}
 	p.paused ^= 1 << class

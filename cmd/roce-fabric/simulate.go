@@ -23,7 +23,8 @@ type simulateFlags struct {
 	class, series              string
 	span                       time.Duration
 	seeds                      int
-	recommend                  bool
+	recommend, running         bool
+	state                      fleet.StoreOptions
 }
 
 // Limits of a simulation.
@@ -50,7 +51,9 @@ func (a *app) simulateCommand() *cobra.Command {
 			return a.simulate(cmd.Context(), o)
 		},
 	}
-	a.fileFlag(c)
+	a.intentFlags(c, onlySwitches)
+	a.deviceFlags(c)
+	a.stateFlags(c, &o.state)
 	a.outputFlag(c, "text", "json")
 	f := c.Flags()
 	f.StringArrayVar(&o.traffic, "traffic", nil, "who sends to whom: "+scenario.PatternForms+"; may be repeated")
@@ -62,6 +65,7 @@ func (a *app) simulateCommand() *cobra.Command {
 	f.StringArrayVar(&o.storm, "storm", nil, "a host that pauses its link without end; may be repeated")
 	f.StringVar(&o.series, "series", "", "write the longest queues over time to this CSV file")
 	f.BoolVar(&o.recommend, "recommend", false, "search the ECN curves that mark before a pause at this fan-in, with the shortest queue; by default for 10ms each")
+	f.BoolVar(&o.running, "running", false, "read the switches, and simulate the QoS that they run instead of that of the intent")
 	_ = c.MarkFlagFilename("series", "csv")
 	a.changeFlags(c)
 	return c
@@ -72,7 +76,7 @@ func (a *app) simulate(ctx context.Context, o simulateFlags) error {
 	if err != nil {
 		return err
 	}
-	f, err := a.load(ctx, fleet.TakeSwitches)
+	f, err := a.simulated(ctx, o, &opt)
 	if err != nil {
 		return err
 	}
@@ -106,6 +110,31 @@ func (a *app) simulate(ctx context.Context, o simulateFlags) error {
 	return err
 }
 
+// simulated loads the fabric to simulate, and reads its switches if that is asked for.
+func (a *app) simulated(ctx context.Context, o simulateFlags, opt *scenario.Options) (*fleet.Fabric, error) {
+	switch {
+	case !o.running && len(a.only) > 0:
+		return nil, usage("--only selects the switches that --running reads, and needs it")
+	case o.running && len(a.changes.Set) > 0:
+		return nil, usageHint("leave out one of them", "--set changes the intent, and --running takes the QoS of the switches instead")
+	}
+	f, err := a.load(ctx, fleet.TakeSwitches)
+	if err != nil || !o.running {
+		return f, err
+	}
+	at, err := a.access()
+	if err != nil {
+		return nil, err
+	}
+	if err := at.Permit(f.Switches, nil); err != nil {
+		return nil, err
+	}
+	a.warnUnverified(f.Switches)
+	past, end := a.historyOf(ctx, f.Fabric(), o.state)
+	opt.Running, err = fleet.Running(ctx, f, at, fleet.ReadOptions{Workers: a.parallel, History: past, Progress: a.Progress(a.Steps())})
+	return f, errors.Join(err, end())
+}
+
 // recommend searches the ECN curves of the intent's classes.
 func (a *app) recommend(ctx context.Context, o simulateFlags) error {
 	opt, err := o.options()
@@ -115,7 +144,7 @@ func (a *app) recommend(ctx context.Context, o simulateFlags) error {
 	if o.series != "" {
 		return usage("--series and --recommend: a search has many runs, so choose one")
 	}
-	f, err := a.load(ctx, fleet.TakeSwitches)
+	f, err := a.simulated(ctx, o, &opt)
 	if err != nil {
 		return err
 	}

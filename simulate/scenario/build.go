@@ -43,14 +43,15 @@ type fabric struct {
 	out     [][]int        // by node: its ports
 	hosts   []int          // nodes that send and receive, in natural order
 	nics    map[int]*intent.NIC
-	near    map[int][]int       // by host: the distances to it
-	assumed map[string][]string // what was assumed: for which devices
-	guessed map[string]bool     // assumptions that decide about pauses and losses
+	near    map[int][]int          // by host: the distances to it
+	assumed map[string][]string    // what was assumed: for which devices
+	guessed map[string]bool        // assumptions that decide about pauses and losses
+	running map[string]*qos.Device // configurations that replace what the intent says, by switch
 }
 
-// build makes the network of a fabric, without traffic.
-func build(c *render.Compiler) (*fabric, error) {
-	f := &fabric{intent: c.Fabric(), nodes: map[string]int{}, ports: map[string]int{}, nics: map[int]*intent.NIC{}, near: map[int][]int{}, assumed: map[string][]string{}, guessed: map[string]bool{}}
+// build makes the network of a fabric, without traffic. Switches in running are as they run.
+func build(c *render.Compiler, running map[string]*qos.Device) (*fabric, error) {
+	f := &fabric{intent: c.Fabric(), running: running, nodes: map[string]int{}, ports: map[string]int{}, nics: map[int]*intent.NIC{}, near: map[int][]int{}, assumed: map[string][]string{}, guessed: map[string]bool{}}
 	f.classes = f.intent.Settings.Classes
 	if len(f.classes) == 0 {
 		return nil, fmt.Errorf("the intent has no class")
@@ -193,7 +194,7 @@ func (f *fabric) assumptions() (out []Assumption) {
 // memory sets the memory and the queues of a switch.
 func (f *fabric) memory(n int, d *render.Device) {
 	node := &f.Nodes[n]
-	m := d.Memory(nil)
+	m := d.Memory(f.running[d.Switch.Name])
 	slicesOfChip := 1
 	if a := asicOf(d); a.cell > 0 {
 		node.Cell, slicesOfChip = a.cell, a.slices
@@ -244,16 +245,40 @@ func (f *fabric) class(node *simulate.Node, d *render.Device, m render.Memory, p
 	if k == nil {
 		k = common
 	}
+	queue, curve := k.Queue.V, qos.ECN{}
+	if k.ECN.Mode.V != intent.ECNKeep {
+		curve = render.ECN(port, k, d.Model).Curve
+	}
 	pc = simulate.PortClass{Lossless: k.Lossless.V, Strict: k.Strict.V, Weight: 1}
-	if q := d.Desired.Ports[port.Name]; q != nil {
-		s := q.Queues[k.Queue.V].Scheduler
+	q := d.Desired.Ports[port.Name]
+	have := f.running[d.Switch.Name]
+	switch {
+	case have == nil && k.ECN.Mode.V == intent.ECNKeep:
+		f.assume("no marking of class "+k.Name+", whose curve the intent leaves to the switch", d.Switch.Name)
+	case have == nil:
+	case have.Ports[port.Name] == nil:
+		f.assume("the intent's settings of ports that the switch does not show", d.Switch.Name)
+	default:
+		var tc int
+		q = have.Ports[port.Name]
+		tc, queue = lands(have, port.Name, k)
+		pc.Lossless, curve = f.asRun(d, q, k, tc, queue, pc.Lossless, curve)
+	}
+	if q != nil {
+		s := q.Queues[queue].Scheduler
 		pc.Strict, pc.Weight, pc.MaxRate = s.V.Strict || !s.Set && k.Strict.V, int64(max(s.V.Weight, 1)), int64(s.V.MaxRate)
 	}
-	pc.ECN = f.marking(node, d, port, k)
+	pc.ECN = f.marking(node, d, k, curve)
 	if !pc.Lossless {
 		pc.Group = headroom.GroupSize{Min: f.lossyQueue(d, port) / node.Cell} // a memory of its own
 		return pc, 0
 	}
+	pc.Group, shared = f.group(node, d, m, port, k)
+	return pc, shared
+}
+
+// group returns the group of a lossless class, and the shared memory in bytes, 0 if it is not known.
+func (f *fabric) group(node *simulate.Node, d *render.Device, m render.Memory, port *intent.Port, k *intent.Class) (g headroom.GroupSize, shared int64) {
 	pool, err := m.Pool(port, k)
 	if err != nil {
 		f.guess(fmt.Sprintf("a shared memory of %d MiB with alpha 1", assumedMemory>>20), d.Switch.Name)
@@ -279,11 +304,10 @@ func (f *fabric) class(node *simulate.Node, d *render.Device, m render.Memory, p
 	} else {
 		f.assume(fmt.Sprintf("pauses that end %d B below the threshold, as no offset is published", assumedResume), d.Switch.Name)
 	}
-	pc.Group = headroom.GroupSize{
+	return headroom.GroupSize{
 		Min: pool.Min / node.Cell, Alpha: pool.Alpha, Fixed: pool.Fixed / node.Cell,
 		Headroom: (xoff + node.Cell - 1) / node.Cell, Resume: resume / node.Cell,
-	}
-	return pc, pool.Bytes
+	}, pool.Bytes
 }
 
 // lossyQueue returns what a lossy queue of a port may hold, in bytes.
@@ -299,13 +323,8 @@ func (f *fabric) lossyQueue(d *render.Device, port *intent.Port) int64 {
 	return 1 << 20
 }
 
-// marking returns the curve of a class on a port, in bytes.
-func (f *fabric) marking(node *simulate.Node, d *render.Device, port *intent.Port, k *intent.Class) simulate.ECN {
-	if k.ECN.Mode.V == intent.ECNKeep {
-		f.assume("no marking of class "+k.Name+", whose curve the intent leaves to the switch", d.Switch.Name)
-		return simulate.ECN{}
-	}
-	e := render.ECN(port, k, d.Model).Curve
+// marking returns the curve of a class in bytes.
+func (f *fabric) marking(node *simulate.Node, d *render.Device, k *intent.Class, e qos.ECN) simulate.ECN {
 	if !e.Enabled {
 		return simulate.ECN{}
 	}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 	"github.com/roce-fabric/roce-fabric/simulate"
@@ -26,6 +28,8 @@ type Options struct {
 	Fail  []Failure
 	Slow  map[string]float64
 	Storm []string
+	// Running are configurations of switches as they run, by name. They replace what the intent says.
+	Running map[string]*qos.Device
 	// Progress is called with the simulated part of the work, 0 to 1, by one goroutine at a time;
 	// may be nil.
 	Progress func(part float64)
@@ -57,7 +61,7 @@ const samples = 500
 // Predict simulates a fabric: each pattern in each class, with each seed. If the context ends, the
 // result covers what was simulated until then.
 func Predict(ctx context.Context, c *render.Compiler, o Options) (*Prediction, error) {
-	f, err := build(c)
+	f, err := build(c, o.Running)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +72,7 @@ func Predict(ctx context.Context, c *render.Compiler, o Options) (*Prediction, e
 	if err != nil {
 		return nil, err
 	}
-	out := &Prediction{Fabric: f.intent.Name, For: Span(micros(simulate.TimeOf(o.For))), Seeds: o.Seeds, NotModelled: NotModelled}
+	out := &Prediction{Fabric: f.intent.Name, Running: natural.Keys(o.Running), For: Span(micros(simulate.TimeOf(o.For))), Seeds: o.Seeds, NotModelled: NotModelled}
 	type job struct {
 		Pattern
 		class int

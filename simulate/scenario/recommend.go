@@ -20,6 +20,7 @@ type Recommendations struct {
 	Fabric  string   `json:"fabric"`
 	For     string   `json:"for" doc:"Simulated time of each run. Rates and means are measured in its second half."`
 	Seeds   int      `json:"seeds"`
+	Running []string `json:"running,omitempty" doc:"Switches whose configuration was read; the others are as the intent says."`
 	Stopped bool     `json:"stopped,omitempty" doc:"Set if the search was interrupted."`
 	Found   []Advice `json:"found"`
 	// Curves are those of the intent that follows, for each switch and speed of its ports.
@@ -122,7 +123,7 @@ func Recommend(ctx context.Context, c *render.Compiler, o Options) (*Recommendat
 	if err := oneIncast(o.Traffic); err != nil {
 		return nil, err
 	}
-	f, err := build(c)
+	f, err := build(c, o.Running)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +134,7 @@ func Recommend(ctx context.Context, c *render.Compiler, o Options) (*Recommendat
 	if err != nil {
 		return nil, err
 	}
-	out := &Recommendations{Fabric: f.intent.Name, For: Span(micros(simulate.TimeOf(o.For))), Seeds: o.Seeds, Found: []Advice{}, Curves: []Curve{}, NotModelled: NotModelled}
+	out := &Recommendations{Fabric: f.intent.Name, Running: natural.Keys(o.Running), For: Span(micros(simulate.TimeOf(o.For))), Seeds: o.Seeds, Found: []Advice{}, Curves: []Curve{}, NotModelled: NotModelled}
 	for i, class := range classes {
 		s := &search{fabric: f, ctx: ctx, opt: o, class: class}
 		s.start()

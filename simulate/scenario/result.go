@@ -11,11 +11,12 @@ import (
 
 // Prediction is what was simulated, and what it says.
 type Prediction struct {
-	Fabric  string `json:"fabric"`
-	For     string `json:"for" doc:"Simulated time."`
-	Seeds   int    `json:"seeds"`
-	Stopped bool   `json:"stopped,omitempty" doc:"Set if the simulation was interrupted; the results cover the time until then."`
-	Runs    []Run  `json:"runs"`
+	Fabric  string   `json:"fabric"`
+	For     string   `json:"for" doc:"Simulated time."`
+	Seeds   int      `json:"seeds"`
+	Running []string `json:"running,omitempty" doc:"Switches whose configuration was read; the others are as the intent says."`
+	Stopped bool     `json:"stopped,omitempty" doc:"Set if the simulation was interrupted; the results cover the time until then."`
+	Runs    []Run    `json:"runs"`
 	// Expectations are those of the intent, judged.
 	Expectations []Expectation `json:"expectations,omitempty"`
 	Assumed      []Assumption  `json:"assumed,omitempty"`

@@ -108,7 +108,7 @@ func TestPatterns(t *testing.T) {
 			t.Errorf("%s: %d flows, %+v; want %+v", text, r.Flows, r.Seeds[0], want)
 		}
 	}
-	f, err := build(compiled(t, "rail-512", nil))
+	f, err := build(compiled(t, "rail-512", nil), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
