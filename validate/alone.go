@@ -75,7 +75,7 @@ type aloneCause struct {
 // values makes the checks of the values of the configuration.
 func (r *soloRun) values() {
 	view := &checks.File{Config: r.c.Running, Rows: r.text.rows, Everywhere: ^qos.PrioritySet(0), Add: func(f checks.Finding, port string, attr qos.Attr) {
-		if r.text.doubted(port, attr) {
+		if r.text.doubt(port, attr) != nil {
 			return // the line is among those that make the result inconclusive
 		}
 		r.add(aloneFinding{Finding: f, attr: attr}, port)

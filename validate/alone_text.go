@@ -220,18 +220,21 @@ func (t *configText) queueOf(header string) string {
 // classifies matches lines that may change which class a packet is in.
 var classifies = lazyre.New(`^(match |qos map |set (qos-group|traffic-class|cos|dscp) |\d* ?class )`)
 
-// doubted reports whether a line that is not understood may set an attribute of a port.
-func (t *configText) doubted(port string, attr qos.Attr) bool {
-	unknown := func(l textLine) bool { return l.unknown }
-	if attr.Kind != qos.KindMap {
-		return slices.ContainsFunc(t.about(port, attr), unknown)
-	}
-	for _, block := range t.blocks {
-		if slices.ContainsFunc(block, func(l textLine) bool { return l.unknown && classifies.MatchString(l.text) }) {
-			return true
+// doubt returns a line that is not understood and may set an attribute of a port; nil if there is none.
+func (t *configText) doubt(port string, attr qos.Attr) *textLine {
+	lines, word := t.about(port, attr), (*lazyre.Regexp)(nil)
+	if attr.Kind.Of() == qos.OfMaps {
+		lines, word = nil, classifies
+		for _, header := range t.order {
+			lines = append(lines, t.blocks[header]...)
 		}
 	}
-	return false
+	for i, l := range lines {
+		if l.unknown && (word == nil || word.MatchString(l.text)) {
+			return &lines[i]
+		}
+	}
+	return nil
 }
 
 var (

@@ -340,7 +340,7 @@ func hostCases() []brokenHost {
 		{"ECN-11", checks.Error, port(func(p *nic.Port) {
 			p.ECN.V, p.NotificationPoint, p.ReactionPoint = 0, qos.Of(qos.Priorities(3)), qos.Of(qos.PrioritySet(0))
 		}), "the notification point is on for priority 3 and the reaction point for no priority, the intent says priority 3 for both", "apply"},
-		{"ECN-11", checks.Error, port(func(p *nic.Port) { p.ECN.V = 0 }), "ecn is 0x00 {}, the intent says 0x08 {3} (layer driver)", "apply"},
+		{"ECN-11", checks.Error, port(func(p *nic.Port) { p.ECN.V = 0 }), "ecn is 0x00 none, the intent says 0x08 {3} (layer driver)", "apply"},
 		{"ECN-11", checks.Error, port(func(p *nic.Port) {
 			upstream(p)
 			p.NV["ROCE_CC_PRIO_MASK_P1"] = nic.NV{Current: "1", Next: "1"}

@@ -81,6 +81,10 @@ var pfcPairs = []pair{
 		p := d.Ports["Ethernet0"]
 		p.PFC.V, p.Groups[4], p.Groups[5] = qos.Priorities(3, 4, 5), p.Groups[3], p.Groups[3]
 	}, place: "leaf1 Ethernet0", says: "PFC is on for priorities 3, 4 and 5", fix: "apply the intent", also: []string{"PFC-04", "WD-03"}},
+	{id: "PFC-06", severity: checks.Error, config: "leaf1", edit: func(d *qos.Device, s *checks.State) {
+		d.Platform.RoCEMode = true
+		d.Ports["Ethernet0"].PFC.V = qos.Priorities(3, 4, 5)
+	}, place: "leaf1 Ethernet0", says: "can have 2 lossless classes", fix: "apply the intent", also: []string{"PFC-04", "WD-03", "PFC-02", "DRIFT"}},
 	{id: "PFC-06", severity: checks.Warning, base: "bounces", old: "lossless: false, bandwidth: 1%", new: "lossless: true, bandwidth: 1%", place: "leaf1 Ethernet240,Ethernet248", says: "5 lossless classes: priorities {1,2,3,4,5}", fix: "two"},
 	{id: "PFC-08", severity: checks.Warning, old: "asymmetric: false, watchdog: {detect: 400ms}", new: "asymmetric: true, watchdog: {detect: 400ms}", place: "leaf3 Ethernet240,Ethernet248", says: "asymmetric PFC is on, on spine1,spine2 off", fix: "both"},
 	{id: "PFC-09", severity: checks.Warning, base: "rails", old: "eth1: {rdma: mlx5_1}", new: "eth1: {}", place: "leaf2 Ethernet0", says: "no RDMA device", fix: "rdma"},

@@ -1,9 +1,12 @@
 package validate
 
 import (
+	"maps"
+
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/checks/identity"
@@ -29,12 +32,13 @@ func Switch(d *render.Device, cfg *qos.Device, source checks.Source, state *chec
 	if state == nil {
 		state = &checks.State{}
 	}
-	r := viewOf(d, cfg, source, state)
+	r := viewOf(d, doubtful(d.Desired, cfg, state), source, state)
 	r.Compare()
 	out := &Result{undoes: undoes(state), outcome: r.Outcome, sw: d.Switch, source: source, identity: state.Identity, ends: map[string]checks.End{}, neighbors: map[string]qos.Neighbor{}}
 	for _, c := range registry {
 		r.Perform(c)
 	}
+	r.ReportUnknown(Lookup)
 	r.ReportLacks(Lookup)
 	if source == checks.Running {
 		out.names = identity.RunningNames(d.Switch, cfg, state.Ports)
@@ -47,6 +51,36 @@ func Switch(d *render.Device, cfg *qos.Device, source checks.Source, state *chec
 			}
 		}
 	}
+	return out
+}
+
+// doubtful returns a copy of a configuration in which the values that differ from desired, and that a
+// line that is not understood may set, are not known.
+func doubtful(desired, cfg *qos.Device, state *checks.State) *qos.Device {
+	if state.Account == nil || len(state.Unknown) == 0 {
+		return cfg
+	}
+	changes := qos.Diff(cfg, desired)
+	if len(changes) == 0 {
+		return cfg
+	}
+	text := readText(&Config{Account: state.Account()})
+	why, values := map[qos.Place]string{}, []qos.Place(nil)
+	for _, ch := range changes {
+		if ch.Field.Kind.Of() == qos.OfMaps || ch.Unknown != "" {
+			continue // of maps, the decoders know what such a line leaves in force
+		}
+		if l := text.doubt(ch.Port, ch.Field); l != nil {
+			why[ch.Place()] = "a line that is not understood may set it: " + term.CleanLine(l.text)
+			values = append(values, ch.Place())
+		}
+	}
+	if len(why) == 0 {
+		return cfg
+	}
+	out := cfg.Keeping(nil, values)
+	maps.Copy(why, cfg.NotKnown)
+	out.NotKnown = why
 	return out
 }
 

@@ -272,13 +272,20 @@ func compare[T comparable](d *differ, i int, have, want *Opt[T], text func(T) st
 		return
 	}
 	was, least := Absent, ImpactNone
-	if have.Set {
+	why := ""
+	switch {
+	case have.Set:
 		was = text(have.V)
+	case d.running.NotKnown != nil:
+		if why = d.running.NotKnown[Place{d.name, d.kind.At(i)}]; why != "" {
+			was = NotKnown
+		}
 	}
 	if d.entry.least != nil {
 		least = d.entry.least(d, d.have, d.want, i)
 	}
 	d.add(d.kind.At(i), was, text(want.V), least)
+	d.out[len(d.out)-1].Unknown = why
 }
 
 // mapsOf returns the entry of a set of maps. lossless returns the priorities that are lossless on
@@ -575,5 +582,7 @@ func (d *Device) Keeping(have *Device, places []Place) *Device {
 		}
 		attributes[at.Field.Kind].keep(to, from, at.Field)
 	}
+	out.NotKnown = maps.Clone(d.NotKnown)
+	out.dropKnown()
 	return &out
 }

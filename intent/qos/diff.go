@@ -62,6 +62,9 @@ type Change struct {
 	// Class is the class of the queue or priority group that Field belongs to; "" if the intent
 	// has no class there.
 	Class string `json:"class,omitempty"`
+	// Unknown says why the running value is not known, so that whether it differs is open; "" if it
+	// is known.
+	Unknown string `json:"unknown,omitempty"`
 	// Note says where a host stores the value and what activates it; "" for a switch.
 	Note string `json:"note,omitempty"`
 	// Requests is the impact of the native requests that make the change, independent of its
@@ -98,13 +101,20 @@ func (c Change) Title() string {
 // Place returns the place of the value that changes.
 func (c Change) Place() Place { return Place{c.Port, c.Field} }
 
-// Absent stands in a Change for a value that the device does not have.
-const Absent = "-"
+// Absent stands in a Change for a value that the device does not have, and NotKnown for one that its
+// source does not show.
+const (
+	Absent   = "-"
+	NotKnown = "not known"
+)
 
 // Diff returns the changes that turn running into desired. Ports are in natural order, and fields
 // in the order in which a person reads a port: ingress, classification, PFC, queues, buffers,
 // watchdog. Values that desired leaves unset are not compared; a port that running lacks is a
 // single change of [KindPort]. Both devices must be normalized.
+//
+// A value in running.NotKnown makes a change that says so in Unknown: a plan writes it, a comparison
+// counts it as neither equal nor different.
 //
 // The impact of a change is the minimum on any system. It is ImpactLoss if the change moves code
 // points, priorities or queues of a class that is lossless before or after it, stops pausing such
@@ -313,6 +323,7 @@ func (d *differ) maps(have Opt[*Maps], want *Maps, lossless PrioritySet) {
 	}
 	for _, t := range tables {
 		d.add(d.kind.Table(t.table), t.old, t.new, lossIf(t.classes&lossless != 0))
+		d.out[len(d.out)-1].Unknown = d.running.NotKnown[Place{d.name, d.kind.Table(t.table)}]
 	}
 }
 
@@ -494,8 +505,9 @@ func (h HeadroomModel) String() string {
 }
 
 // Normalize converts equivalent settings to one form, in place: a queue that does not mark has no
-// thresholds, a strict queue no weight, a disabled watchdog no timers.
+// thresholds, a strict queue no weight, a disabled watchdog no timers. A value that is set is known.
 func Normalize(d *Device) {
+	d.dropKnown()
 	for _, p := range d.Ports {
 		if w := &p.Watchdog; w.Set && (!w.V.Enabled || w.V.Priorities == 0) {
 			w.V = Watchdog{}

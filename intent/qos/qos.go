@@ -10,9 +10,10 @@
 // knows that the device keeps this curve in a profile called AZURE_LOSSLESS. Ports that share a
 // map share one pointer to it.
 //
-// An [Opt] that is not set means "not managed" in a desired Device and "not known" in a running
-// one. It never means "absent": to remove something, set the value that says so (a zero
-// [PrioritySet], Watchdog{Enabled: false}).
+// An [Opt] that is not set means "not managed" in a desired Device. In a running one it means "not
+// configured", except at the places of [Device.NotKnown], whose values the source of the Device does
+// not show. To remove something, set the value that says so (a zero [PrioritySet],
+// Watchdog{Enabled: false}).
 //
 // Of this module, the package imports only internal/units and small helpers, and it does no I/O.
 // Do not put vendor names, native spellings or platform defaults in it.
@@ -126,6 +127,10 @@ type Device struct {
 	Classes []Class
 	// Ports are keyed by native name. A port that a desired Device does not list is not changed.
 	Ports map[string]*Port
+	// NotKnown holds the places of values that a running device has and its source does not show, or
+	// shows so that several are possible, each with the reason: "the number abc is not understood".
+	// The value is not set there. Decoders state it; nil for none.
+	NotKnown map[Place]string
 	// WatchdogPoll is the polling interval of a software PFC watchdog.
 	WatchdogPoll Opt[time.Duration]
 	// PollUsual is set if nobody states WatchdogPoll: a system that chooses the interval by
@@ -179,6 +184,19 @@ func (d *Device) ShareAlpha() (n int64, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// Doubt records that the value at a place is not known, for a reason.
+func (d *Device) Doubt(port string, a Attr, why string) {
+	if d.NotKnown == nil {
+		d.NotKnown = map[Place]string{}
+	}
+	d.NotKnown[Place{port, a}] = why
+}
+
+// dropKnown removes the places of NotKnown that have a value.
+func (d *Device) dropKnown() {
+	maps.DeleteFunc(d.NotKnown, func(at Place, _ string) bool { return d.Holds(at.Port, at.Field) })
 }
 
 // Manages reports whether the Device lists the port. A nil Device manages every port.
@@ -241,6 +259,15 @@ type Platform struct {
 	// chooses the priority group of lossy traffic (normally [RoCEModeLossy]), there are no global
 	// maps, and the built-in profiles cannot be changed.
 	RoCEMode bool
+}
+
+// MostLossless returns how many lossless classes a port can have, where that is published; 0 if it is
+// not. Devices in [Platform.RoCEMode] have two (Broadcom's HLD "RoCEv2 support"; Dell's Ansible modules).
+func (p Platform) MostLossless() int {
+	if p.RoCEMode {
+		return 2
+	}
+	return 0
 }
 
 // RoCEModeLossy is the usual priority group of lossy traffic on a device in [Platform.RoCEMode].
@@ -578,6 +605,26 @@ func (u ThresholdUnit) microseconds() int64 {
 		return 1000
 	}
 	return 0
+}
+
+// InBytes returns the curve with the thresholds in time replaced by the bytes that a port of this speed
+// sends in that time. ok is false if it has some and the speed is not known.
+func (e ECN) InBytes(speed units.Rate) (out ECN, ok bool) {
+	lower, upper := e.Unit.Split()
+	for _, t := range []struct {
+		n    *int64
+		unit *ThresholdUnit
+	}{{&e.Min, &lower}, {&e.Max, &upper}} {
+		if us := t.unit.microseconds(); us > 0 {
+			const longest = 1_000_000 // microseconds, far above any queue
+			*t.n, *t.unit = min(*t.n*us, longest)*int64(speed)/8e6, UnitBytes
+			if speed <= 0 {
+				return e, false
+			}
+		}
+	}
+	e.Unit = Units(lower, upper)
+	return e, true
 }
 
 // Ends formats Min and Max with their units.

@@ -913,15 +913,15 @@ func profileList(table string, kind qos.Kind) func(a *accountant, key, field, va
 	}
 }
 
-func (a *accountant) cable(list, port, v string) render.Line {
+func (a *accountant) cable(_, port, v string) render.Line {
 	p := a.dev.Ports[port]
 	switch {
-	case list != cableName:
-		return unknownLine("this tool reads the list " + cableName)
 	case p == nil:
 		return unknownLine(noPort)
 	case v == noCable:
 		return inert("the switch takes it for no length")
+	case a.dev.NotKnown[qos.Place{Port: port, Field: qos.KindCable.Attr()}] != "":
+		return unknownLine("another list gives the port another length, and the one that was written last is in force")
 	}
 	// Without a cable length the switch creates no headroom (sonic-swss:cfgmgr/buffermgr.cpp).
 	l := failing(represented([]string{port}, qos.KindCable.Attr()), "PFC-03", v == "0m" && p.PFC.V != 0 && !a.dev.Platform.DynamicBuffers)

@@ -123,6 +123,24 @@ func (d *decoder) number(table, key, field string, row Row) (int64, bool) {
 	return n, true
 }
 
+// unclear records that the value of an attribute is not known, because a field holds something else
+// than this tool understands.
+func (d *decoder) unclear(port string, a qos.Attr, table, key, field string, row Row) {
+	d.dev.Doubt(port, a, fmt.Sprintf("%s|%s has %s: %q, which this tool does not understand", table, key, field, row[field]))
+}
+
+// unreadable returns the first of the fields that holds something else than a number; "" if none does.
+func unreadable(row Row, fields ...string) string {
+	for _, f := range fields {
+		if v, ok := row[f]; ok {
+			if _, err := strconv.ParseInt(strings.TrimLeft(v, " "), 10, 64); err != nil {
+				return f
+			}
+		}
+	}
+	return ""
+}
+
 func (d *decoder) buffers() {
 	d.dev.Pools = make(map[string]qos.Pool, len(d.cfg[TPool]))
 	for name, row := range d.cfg[TPool] {
@@ -160,13 +178,19 @@ func (d *decoder) port(name string, row Row) {
 		Watchdog:      qos.Of(qos.Watchdog{}),
 		Trust:         qos.Of(qos.TrustNone),
 	}
-	if n, ok := d.number(TPort, name, "mtu", row); ok {
+	switch n, ok := d.number(TPort, name, "mtu", row); {
+	case ok:
 		p.MTU = qos.Of(int(n))
-	} else if row["mtu"] == "" {
+	case row["mtu"] == "":
 		p.MTU = qos.Of(usualMTU)
+	default:
+		d.unclear(name, qos.KindMTU.Attr(), TPort, name, "mtu", row)
 	}
-	if n, ok := d.number(TPort, name, "speed", row); ok && n >= 0 && n < 1<<40 {
+	switch n, ok := d.number(TPort, name, "speed", row); {
+	case ok && n >= 0 && n < 1<<40:
 		p.Speed = qos.Of(units.Rate(n * 1e6))
+	case row["speed"] != "":
+		d.unclear(name, qos.KindSpeed.Attr(), TPort, name, "speed", row)
 	}
 	if f, ok := row["fec"]; ok {
 		p.FEC = qos.Of(f)
@@ -184,21 +208,21 @@ func (d *decoder) port(name string, row Row) {
 	d.dev.Ports[name] = p
 }
 
-func (d *decoder) priorities(table, key, field string, row Row) qos.PrioritySet {
+// priorities reads a list of priorities; clear is false if the field holds something else.
+func (d *decoder) priorities(table, key, field string, row Row) (s qos.PrioritySet, clear bool) {
 	v := row[field]
 	if v == "" {
-		return 0
+		return 0, true
 	}
-	var s qos.PrioritySet
 	for _, m := range strings.Split(v, ",") {
 		n, err := strconv.Atoi(strings.TrimLeft(m, " ")) // "3, 4": stoi skips the blank
 		if err != nil || n < 0 || n >= qos.NumPriorities {
 			d.note(table, key, field, v, "not a list of priorities")
-			return 0
+			return 0, false
 		}
 		s |= qos.Priorities(n)
 	}
-	return s
+	return s, true
 }
 
 // inPortQoS reports whether the model represents a field of PORT_QOS_MAP.
@@ -241,8 +265,12 @@ func (d *decoder) portQoS() {
 		case names[qos.PCPToTC] != "":
 			p.Trust.V = qos.TrustPCP
 		}
-		p.PFC.V = d.priorities(TPortQoS, key, "pfc_enable", row)
-		p.Watchdog.V.Priorities = d.priorities(TPortQoS, key, "pfcwd_sw_enable", row)
+		var clear bool
+		if p.PFC.V, clear = d.priorities(TPortQoS, key, "pfc_enable", row); !clear {
+			p.PFC.Set = false
+			d.unclear(key, qos.KindPFC.Attr(), TPortQoS, key, "pfc_enable", row)
+		}
+		p.Watchdog.V.Priorities, _ = d.priorities(TPortQoS, key, "pfcwd_sw_enable", row)
 		if _, own := row["pfcwd_sw_enable"]; !own && d.dev.Platform.RoCEMode {
 			// It is not documented whether Enterprise SONiC has the field. Without it the watchdog
 			// guards the priorities that the port pauses, as in releases before 202111.
@@ -357,6 +385,14 @@ func (d *decoder) queues() {
 				if v == "" {
 					continue
 				}
+				row := d.cfg.Row(TScheduler, v)
+				if f := unreadable(row, "weight", "cir", "pir"); f != "" {
+					p.Queues[i].Scheduler = qos.Opt[qos.Scheduler]{}
+					for _, port := range w.ports {
+						d.unclear(port, qos.KindScheduler.At(i), TScheduler, v, f, row)
+					}
+					continue
+				}
 				s, ok := scheds[v]
 				if !ok {
 					s = d.scheduler(v)
@@ -366,6 +402,14 @@ func (d *decoder) queues() {
 			case "wred_profile":
 				if v == "" {
 					p.Queues[i].ECN = qos.Of(qos.ECN{})
+					continue
+				}
+				row := d.cfg.Row(TWRED, v)
+				if f := unreadable(row, "green_min_threshold", "green_max_threshold", "green_drop_probability"); f != "" {
+					p.Queues[i].ECN = qos.Opt[qos.ECN]{}
+					for _, port := range w.ports {
+						d.unclear(port, qos.KindECN.At(i), TWRED, v, f, row)
+					}
 					continue
 				}
 				c, ok := curves[v]
@@ -478,9 +522,16 @@ func (d *decoder) groups() {
 		*g = qos.Group{}
 		name := w.row["profile"]
 		if name == "NULL" {
-			g.Lossless = qos.Of(d.dev.Platform.DynamicBuffers)
-			if !d.dev.Platform.DynamicBuffers {
-				d.note(TGroup, w.key, "profile", name, "means nothing in the traditional buffer model")
+			if d.dev.Platform.DynamicBuffers {
+				g.Lossless = qos.Of(true)
+				return
+			}
+			const why = "means nothing in the traditional buffer model"
+			d.note(TGroup, w.key, "profile", name, why)
+			for _, port := range w.ports {
+				for _, k := range []qos.Kind{qos.KindLossless, qos.KindGroupBuffer, qos.KindDerivedFrom, qos.KindHeadroom} {
+					d.dev.Doubt(port, k.At(i), fmt.Sprintf("%s|%s has the profile NULL, which %s", TGroup, w.key, why))
+				}
 			}
 			return
 		}
@@ -530,18 +581,33 @@ func (d *decoder) lists() {
 	}
 }
 
+// cables reads the lengths of cables. buffermgrd takes them from the rows of all lists, and of two rows
+// that name a port the one that was written last (sonic-swss:cfgmgr/buffermgr.cpp, doCableTask), which
+// a reader cannot know.
 func (d *decoder) cables() {
-	for port, v := range d.cfg.Row(TCable, cableName) {
-		if v == noCable {
-			continue
+	lengths := map[string][]string{}
+	for _, list := range slices.Sorted(maps.Keys(d.cfg[TCable])) {
+		for port, v := range d.cfg[TCable][list] {
+			if v == noCable {
+				continue
+			}
+			p := d.dev.Ports[port]
+			n, err := strconv.Atoi(strings.TrimSuffix(v, "m"))
+			if p == nil || err != nil || n < 0 || !strings.HasSuffix(v, "m") {
+				d.note(TCable, list, port, v, "not a port and its cable length")
+				continue
+			}
+			if !slices.Contains(lengths[port], v) {
+				lengths[port] = append(lengths[port], v)
+			}
+			p.Cable = qos.Of(units.Length(n))
 		}
-		p := d.dev.Ports[port]
-		n, err := strconv.Atoi(strings.TrimSuffix(v, "m"))
-		if p == nil || err != nil || n < 0 || !strings.HasSuffix(v, "m") {
-			d.note(TCable, cableName, port, v, "not a port and its cable length")
-			continue
+	}
+	for port, of := range lengths {
+		if len(of) > 1 {
+			d.dev.Ports[port].Cable = qos.Opt[units.Length]{}
+			d.dev.Doubt(port, qos.KindCable.Attr(), fmt.Sprintf("the rows of %s give the lengths %s, and the one that was written last is in force", TCable, strings.Join(of, " and ")))
 		}
-		p.Cable = qos.Of(units.Length(n))
 	}
 }
 
@@ -568,6 +634,8 @@ func (d *decoder) watchdogs() {
 		if key == "GLOBAL" {
 			if n, ok := d.number(TWatchdog, key, "POLL_INTERVAL", row); ok {
 				d.dev.WatchdogPoll = qos.Of(ms(n))
+			} else if row["POLL_INTERVAL"] != "" {
+				d.unclear("", qos.KindWatchdogPoll.Attr(), TWatchdog, key, "POLL_INTERVAL", row)
 			}
 			continue
 		}

@@ -447,6 +447,9 @@ func (p *planner) blockLeftover() {
 		if left.Field.Kind == qos.KindLossless && !p.desired.Platform.DynamicBuffers {
 			why = "the switch derives the headroom of a lossless group from speed and cable length, and has none for this port: see its pg_profile_lookup.ini and syslog, then take the port down and up"
 		}
+		if left.Unknown != "" {
+			why = left.Unknown + "; correct it on the switch"
+		}
 		if i, ok := at[left.Place()]; ok {
 			p.changes[i].Blocked = why
 			continue

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
 // Check is one check of the catalogue: its description and its functions.
@@ -34,6 +36,7 @@ type Check struct {
 	Switch   func(*Switch)  `json:"-"` // runs on each switch, as intended, saved or running
 	State    func(*Switch)  `json:"-"` // runs on each switch whose running state was read
 	Link     func(*Link)    `json:"-"` // runs on each link whose ends are both known
+	Compares qos.Kind       `json:"-"` // what Link compares at the two ends
 	Outliers func(*Outlier) `json:"-"` // runs on the members of a group that differ from most of it
 	Port     func(*Port)    `json:"-"` // runs on each port of switches and of saved configurations
 	Alone    func(*File)    `json:"-"` // runs on each configuration that is checked without an intent

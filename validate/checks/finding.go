@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
@@ -193,6 +194,7 @@ func (c *Collector) Add(f Finding, port string) {
 		c.at[key] = i
 		c.List = append(c.List, f)
 		c.List[i].Peers = nil
+		c.List[i].What = strings.ReplaceAll(f.What, " "+qos.PrioritySet(0).String(), " none")
 	}
 	if port != "" {
 		c.List[i].Ports = append(c.List[i].Ports, port)

@@ -55,6 +55,7 @@ type linkCause struct {
 	miscabled          string
 	roots              string // of the finding, separated by commas
 	assumed            bool   // the other switch was not read
+	unknown            bool   // the values cannot be compared
 }
 
 type linkEnds struct{ here, there intent.Endpoint }
@@ -65,9 +66,15 @@ func (all *Links) Run(c *Check, known []Link, add func(f Finding, port string)) 
 	one := &Link{}
 	for _, l := range known {
 		*one = Link{Links: all, Check: c, Stated: l.Stated, A: l.A, B: l.B}
-		c.Link(one)
+		if !one.isOpen(c.Compares) {
+			c.Link(one)
+		}
 	}
 	for k, ends := range all.groups.All() {
+		if k.unknown {
+			all.addOpen(c, k, ends, add)
+			continue
+		}
 		var others []string
 		for _, e := range ends {
 			others = append(others, e.there.Device)
@@ -115,8 +122,33 @@ func (r *Link) Found(s Severity, fix, what string, a, b any, attrs ...qos.Attr) 
 	if roots == nil {
 		roots = r.Outcomes[here.Device].RootsOf(here.Port, attrs...)
 	}
-	k := linkCause{s, here.Device, where, fix, what, fmt.Sprint(a), fmt.Sprint(b), r.cabledElsewhere(), strings.Join(roots, ","), assumed}
+	k := linkCause{s, here.Device, where, fix, what, fmt.Sprint(a), fmt.Sprint(b), r.cabledElsewhere(), strings.Join(roots, ","), assumed, false}
 	r.groups.Add(k, linkEnds{here, there})
+}
+
+// isOpen reports whether an end does not show the value that a check compares, which leaves open
+// whether the two ends differ, and adds that.
+func (r *Link) isOpen(kind qos.Kind) bool {
+	for _, e := range []struct {
+		end         *End
+		here, there intent.Endpoint
+	}{{r.A, r.Stated.A, r.Stated.B}, {r.B, r.Stated.B, r.Stated.A}} {
+		if e.end.NotKnown.Has(kind) {
+			r.groups.Add(linkCause{severity: Info, device: e.here.Device, where: r.Stated.Pos.String(), what: kind.Attr().Words(), unknown: true}, linkEnds{e.here, e.there})
+			return true
+		}
+	}
+	return false
+}
+
+// addOpen adds that a check of links was not made, because a switch does not show the value.
+func (all *Links) addOpen(c *Check, k linkCause, ends []linkEnds, add func(f Finding, port string)) {
+	f := Finding{ID: drift, Severity: Info, Device: k.device, Where: k.where, NotMade: []string{c.ID}, Unchecked: k.what + " of both ends of links", Because: unknownValue,
+		What: fmt.Sprintf("whether %s is the same at both ends of the link is not known: the switch does not show it", k.what), Fix: "look at the value on the switch"}
+	for _, e := range ends {
+		f.Peers = []string{e.there.String()}
+		add(f, e.here.Port)
+	}
 }
 
 // departs reports whether the second end is the one to blame for a difference: the only one that
@@ -208,8 +240,9 @@ type End struct {
 	PFCSaid  string // root of the finding that explains why PFC is not as intended; "" if none does
 	MTUSaid  bool   // MTU-05 explains why the MTU is not as intended
 	Wire     Wire
-	PFCRead  bool // PFC was read from the port
-	Bare     bool // PRT-01 reports that it has no configuration to compare
+	PFCRead  bool  // PFC was read from the port
+	NotKnown Kinds // values that the switch does not show
+	Bare     bool  // PRT-01 reports that it has no configuration to compare
 }
 
 // Judged reports whether the checks of the intent cover the end as it is, so that the checks of
@@ -222,5 +255,20 @@ func EndOf(d *qos.Device, port string) End {
 	if p == nil {
 		return End{}
 	}
-	return End{PFC: p.PFC.Or(0), MTU: p.MTU.Or(0), Trust: p.Trust.Or(""), Asymmetric: p.PFCAsymmetric, Known: true}
+	e := End{PFC: p.PFC.Or(0), MTU: p.MTU.Or(0), Trust: p.Trust.Or(""), Asymmetric: p.PFCAsymmetric, Known: true}
+	for at := range d.NotKnown {
+		if at.Port == port {
+			e.NotKnown |= 1 << at.Field.Kind
+		}
+	}
+	return e
 }
+
+// Kinds is a set of kinds of attributes.
+type Kinds uint64
+
+// Has reports whether a kind is in the set.
+func (k Kinds) Has(kind qos.Kind) bool { return k&(1<<kind) != 0 }
+
+// Shows reports whether the settings of the end are known, with the value of a kind.
+func (e End) Shows(kind qos.Kind) bool { return e.Known && !e.NotKnown.Has(kind) }

@@ -39,6 +39,7 @@ func (d *Drift) find(port string, attr qos.Attr) (qos.Change, bool) {
 type Outcome struct {
 	Findings  Collector
 	Drift     *Drift
+	Unknown   []qos.Change       // values of which it is not known whether they differ from the intent
 	explained map[qos.Place]bool // attributes that findings are about and that do not differ
 	Reported  []bool             // by change of drift: whether a finding is about it
 	Traits    []Trait

@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -115,6 +116,29 @@ func (r *Switch) performPorts(c *Check) {
 	}
 }
 
+// IsUnknown reports whether the switch has a value for one of the attributes of a port and does not
+// show which.
+func (r *Switch) IsUnknown(port string, attrs ...qos.Attr) bool {
+	return r.Source != Intended && slices.ContainsFunc(attrs, func(a qos.Attr) bool { return r.Config.NotKnown[qos.Place{Port: port, Field: a}] != "" })
+}
+
+// drift is the id of the check that compares a device with the intent, and unknownValue its reason
+// where a value is not known.
+const (
+	drift        = "DRIFT"
+	unknownValue = "the value is not known"
+)
+
+// ReportUnknown reports the values of which it is not known whether they are as the intent says.
+func (r *Switch) ReportUnknown(lookup func(id string) *Check) {
+	r.Check = lookup(drift)
+	for _, ch := range r.Outcome.Unknown {
+		r.found(Finding{Severity: Info, Where: render.Reason(r.Device.Switch, ch.Place()),
+			What: fmt.Sprintf("whether %s is %s, as the intent says, is not known: %s", ch.Field, ch.New, ch.Unknown), Fix: "look at the value on the switch; the next apply writes it",
+			Unchecked: ch.Field.Words(), Because: unknownValue}, ch.Port)
+	}
+}
+
 // Compare computes the differences from the intent, once.
 func (r *Switch) Compare() {
 	if r.compared || r.Source == Intended {
@@ -126,7 +150,15 @@ func (r *Switch) Compare() {
 		diff = qos.DiffSaved
 	}
 	out := r.Outcome
-	out.Drift = DriftOf(diff(r.Config, r.Device.Desired))
+	var differ []qos.Change
+	for _, ch := range diff(r.Config, r.Device.Desired) {
+		if ch.Unknown != "" {
+			out.Unknown = append(out.Unknown, ch)
+		} else {
+			differ = append(differ, ch)
+		}
+	}
+	out.Drift = DriftOf(differ)
 	out.Reported = make([]bool, len(out.Drift.Changes))
 }
 

@@ -13,7 +13,15 @@ import (
 // that the finding is about: if they differ from the intent, no other finding reports the
 // difference. The first one gives the line of the intent if the finding has none; the check
 // gives the fix if the finding has none.
+//
+// A finding about a value that the switch does not show is left out: see [Switch.ReportUnknown].
 func (r *Switch) Found(f Finding, port string, attrs ...qos.Attr) {
+	if !r.IsUnknown(port, attrs...) {
+		r.found(f, port, attrs...)
+	}
+}
+
+func (r *Switch) found(f Finding, port string, attrs ...qos.Attr) {
 	r.Check.MayFind(f.Severity)
 	f.ID, f.Device = r.Check.ID, r.Device.Switch.Name
 	if f.Where == "" {
@@ -70,6 +78,9 @@ func (r *Switch) Differs(port string, attr qos.Attr) (qos.Change, bool) {
 // port, or the switch if port is "". attrs are the attributes that the value is from; none if the
 // intent does not state it.
 func (r *Switch) Trait(group, value, port, where string, attrs ...qos.Attr) {
+	if r.IsUnknown(port, attrs...) {
+		return
+	}
 	r.Compare()
 	r.Member(Trait{Group: group, Value: value, Port: port, Where: where, Sound: !r.Outcome.Differs(port, attrs...)})
 }

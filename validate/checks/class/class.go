@@ -120,7 +120,7 @@ var classificationChecks = []checks.Check{
 		Rules: checks.Always(checks.Warning), Scope: checks.ScopeLink, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:  "the PFC priority of a frame changes along its path",
 		Fix:  "trust dscp on both ends",
-		Link: trustOfEnds,
+		Link: trustOfEnds, Compares: qos.KindTrust,
 	},
 	{
 		ID: "CLS-15", Title: "the switch's own map differs from that of its ports",

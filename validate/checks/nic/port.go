@@ -89,9 +89,9 @@ func (p *portCheck) pfc(changes []nic.Change) {
 	}
 	switch {
 	case have == want: // if the switch differs, a check of the switch reports it
-	case p.far.Known && have != p.far.PFC:
+	case p.far.Shows(qos.KindPFC) && have != p.far.PFC:
 		p.foundTowards("PFC-02", checks.Error, nic.FieldPFC, fix(applyHost), "the NIC pauses %s, the switch port pauses %s", have.Words(), p.far.PFC.Words())
-	case p.far.Known:
+	case p.far.Shows(qos.KindPFC):
 		p.foundTowards("DRIFT", checks.Error, nic.FieldPFC, fix("apply the intent to both ends"), "the NIC and the switch port pause %s, the intent says %s", have.Words(), want.Words())
 	default:
 		p.found("PFC-02", checks.Error, nic.FieldPFC, fix(applyHost), "the NIC pauses %s, the intent says %s for both ends", have.Words(), want.Words())
@@ -345,7 +345,7 @@ func (p *portCheck) mtu(ch nic.Change) {
 	have := p.have.MTU.V
 	limit, says := 0, ""
 	switch {
-	case p.far.Known && p.far.MTU > 0:
+	case p.far.Shows(qos.KindMTU) && p.far.MTU > 0:
 		limit, says = p.far.MTU, "runs"
 	case p.sw != nil && !p.far.Known:
 		limit, says = p.sw.Settings.MTU.Fabric.V, "by the intent has"

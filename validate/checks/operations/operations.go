@@ -44,7 +44,7 @@ var Checks = []checks.Check{
 	},
 	{
 		ID: "DRIFT", Title: "the running configuration differs from the intent",
-		Rules: []checks.Rule{{Severity: checks.Error, When: "where traffic depends on it"}, {Severity: checks.Warning, When: "else"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning | checks.ReadsNIC,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where traffic depends on it"}, {Severity: checks.Warning, When: "else"}, {Severity: checks.Info, When: "where the running value is not known"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning | checks.ReadsNIC,
 		Why: "the checks of the intent do not describe what runs",
 		Fix: "apply the intent, or change the intent",
 	},

@@ -23,7 +23,7 @@ var pauseChecks = []checks.Check{
 		Why:      "one side pauses and the other ignores it, and packets are lost",
 		Fix:      "make the same classes lossless on both ends",
 		FoldedIn: []string{"PFC-10"},
-		Link:     pfcOfEnds,
+		Link:     pfcOfEnds, Compares: qos.KindPFC,
 		AloneFix: "if the two are linked, pause the same priorities on both ends",
 		ByText:   true,
 	},
@@ -62,10 +62,10 @@ var pauseChecks = []checks.Check{
 	},
 	{
 		ID: "PFC-06", Title: "more than two lossless classes",
-		Rules: checks.Always(checks.Warning), Scope: checks.ScopeFabric, Reads: checks.ReadsIntent | checks.ReadsRunning,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where the switch can have no more than two, which is published"}, {Severity: checks.Warning, When: "else"}}, Scope: checks.ScopeFabric, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:     "headroom multiplies and the shared buffer shrinks",
 		Fix:     "make all but two classes lossy, or accept a smaller shared buffer",
-		Sources: []string{"sonic-net/SONiC doc/qos/tunnel_dscp_remapping.md: two more between switches"},
+		Sources: []string{"sonic-net/SONiC doc/qos/tunnel_dscp_remapping.md: two more between switches", "Broadcom HLD RoCEv2 support, Dell sonic_roce: at most two with roce enable"},
 		Switch:  checks.EachPort(losslessClasses),
 		Alone:   checks.InEachPausingPort(pausedClasses),
 	},
@@ -74,7 +74,7 @@ var pauseChecks = []checks.Check{
 		Rules: checks.Always(checks.Warning), Scope: checks.ScopeLink, Reads: checks.ReadsIntent | checks.ReadsRunning,
 		Why:  "pause on a lossy priority works in one direction only",
 		Fix:  "set pfc.asymmetric on both ends or on none",
-		Link: asymmetry,
+		Link: asymmetry, Compares: qos.KindPFCAsymmetric,
 	},
 	{
 		ID: "PFC-09", Title: "PFC is on at a port without RDMA",
@@ -316,6 +316,10 @@ func losslessClasses(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	if set.Len() <= usualClasses {
 		return
 	}
+	if most := r.Config.Platform.MostLossless(); most > 0 && set.Len() > most {
+		r.Found(checks.Finding{Severity: checks.Error, What: fmt.Sprintf("PFC is on for %s, and the switch can have %d lossless classes", set.Words(), most), Fix: r.FixOf("make all but two classes lossy", p.Name, qos.KindPFC.Attr())}, p.Name, qos.KindPFC.Attr())
+		return
+	}
 	set = WithGroup(r.Config.ClassifiedBy(p.Name), q, set)
 	of := set
 	if hosts := r.Device.Fabric.LosslessAtHosts(); hosts != 0 && set.Len() <= 2*usualClasses {
@@ -375,7 +379,7 @@ func pfcWithoutRDMA(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	case !linked:
 		r.Found(checks.Finding{Severity: checks.Warning, Where: p.Pos.String(), What: "PFC is on for ports that no link of the intent uses"}, p.Name)
 	case !p.Uplink() && topology.RDMAAt(r.Device.Fabric, peer) == topology.NoRDMA:
-		r.Found(checks.Finding{Severity: checks.Warning, Where: p.Link.Pos.String(), What: "PFC is on towards NICs that have no RDMA device in the intent", Fix: "state rdma of the NIC, or make the classes lossy on these ports"}, p.Name)
+		r.Found(checks.Finding{Severity: checks.Warning, Where: p.Link.Pos.String(), What: "PFC is on towards NICs that have no RDMA device in the intent", Fix: "state rdma of the NIC: its device, or none"}, p.Name)
 	}
 }
 

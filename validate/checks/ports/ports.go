@@ -127,7 +127,7 @@ func membersDiffer(r *checks.Switch) {
 		first := lags[lag][0]
 		for _, m := range lags[lag][1:] {
 			odd := m
-			fields := differing(first.q, m.q)
+			fields := slices.DeleteFunc(differing(first.q, m.q), func(a qos.Attr) bool { return r.IsUnknown(first.p.Name, a) || r.IsUnknown(m.p.Name, a) })
 			if len(fields) == 0 {
 				continue
 			}
@@ -168,6 +168,9 @@ func differing(a, b *qos.Port) []qos.Attr {
 
 // unmanaged records the values of a port that the intent does not set.
 func unmanaged(r *checks.Switch, p *intent.Port, q *qos.Port) {
+	if r.IsUnknown(p.Name, qos.KindFEC.Attr()) {
+		return
+	}
 	want := r.Device.Desired.Ports[p.Name]
 	var has []string
 	add := func(attr qos.Attr, managed bool, set bool, value any) {
