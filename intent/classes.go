@@ -11,6 +11,8 @@ import (
 // resolver turns the raw form into a Fabric.
 type resolver struct {
 	problems *problems
+	layers   map[*Settings]*layer   // by their settings
+	plain    map[plainKey]*Settings // for ports of NICs without RDMA
 	raw      *rawFabric
 	limits   limits
 	removed  []string // Options.Without
@@ -42,6 +44,7 @@ type owner struct {
 func (r *resolver) fabric() *Fabric {
 	r.noPorts.more = map[*string]*portNames{}
 	r.out = &Fabric{switches: map[string]*Switch{}, hosts: map[string]*Host{}}
+	r.layers, r.plain = map[*Settings]*layer{}, map[plainKey]*Settings{}
 	r.classIndex, r.devices, r.addresses, r.units = map[string]int{}, map[string]Pos{}, map[string]owner{}, map[string]owner{}
 	r.out.Name = r.raw.Name.V
 	if !r.raw.Name.Stated {
@@ -93,7 +96,7 @@ func (r *resolver) baseLayer() {
 	r.checkPriorities(l)
 	r.assignDSCP(l)
 	r.assignPCP()
-	l.settings = r.finish(l)
+	r.settle(l)
 	r.checkForwarding(&r.raw.rawGlobals)
 	r.base, r.out.Settings = l, l.settings
 }

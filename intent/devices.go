@@ -323,6 +323,10 @@ func (r *resolver) nics(raw *rawMap[rawNIC]) (out []NICLine, first map[string]Po
 	first = map[string]Pos{}
 	rdma, chosen := map[string]owner{}, map[Selector]owner{}
 	eachEntry(r, raw, nicName.MatchString, ifnameWant, func(e *entry[rawNIC], names []string) {
+		noRDMA := Value[bool]{From: byDefault}
+		if e.V.RDMA.Set && e.V.RDMA.V == noDevice {
+			noRDMA, e.V.RDMA = Value[bool]{V: true, From: Origin{Pos: e.V.RDMA.Pos}}, opt[string]{}
+		}
 		devices := r.inStep(e.V.RDMA, len(names), "rdma", true)
 		selectors := r.selectors(e.V.Select, names)
 		sides := r.sides(e.V.DPU, names)
@@ -333,7 +337,7 @@ func (r *resolver) nics(raw *rawMap[rawNIC]) (out []NICLine, first map[string]Po
 			if !r.interfaceOf(first, name, "NIC", e.Pos) {
 				continue
 			}
-			n := NICLine{Name: name, Pos: e.Pos, RDMA: from(itemAt(devices, i, e.V.RDMA), "")}
+			n := NICLine{Name: name, Pos: e.Pos, RDMA: from(itemAt(devices, i, e.V.RDMA), ""), NoRDMA: noRDMA}
 			n.Select.From = byDefault
 			if selectors != nil {
 				n.Select = r.selected(chosen, selectors[i], name, e.V.Select.Pos)
@@ -362,6 +366,9 @@ func (r *resolver) nics(raw *rawMap[rawNIC]) (out []NICLine, first map[string]Po
 	ordered.Sort(out, func(a, b NICLine) int { return natural.Compare(a.Name, b.Name) })
 	return out, first
 }
+
+// noDevice is the word of the key rdma for a NIC that sends no RDMA.
+const noDevice = "none"
 
 const ifnameWant = "an interface name of at most 15 characters"
 

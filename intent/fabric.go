@@ -413,6 +413,8 @@ type NICLine struct {
 	// interface.
 	Select Value[Selector]
 	RDMA   Value[string] // RDMA device, such as "mlx5_0"
+	// NoRDMA says that the NIC sends no RDMA. Its switch port then has no class for RDMA.
+	NoRDMA Value[bool]
 	// RXRing and TXRing are the number of descriptors in each ring, 16..65536; 0 leaves them
 	// unchanged.
 	RXRing, TXRing Value[int]

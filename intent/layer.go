@@ -160,6 +160,39 @@ func (r *resolver) derive(base *layer, classes *rawMap[rawOverride], common *raw
 		r.problems.addf(k.CodePoints.Pos, "state it at the top level", "the classes have the same code points in the whole fabric: codePoints is no setting of a part of it")
 	}
 	l.applyCommon(common)
-	l.settings = r.finish(&l)
+	r.settle(&l)
 	return &l
+}
+
+// settle fills in the defaults of a layer.
+func (r *resolver) settle(l *layer) {
+	l.settings = r.finish(l)
+	r.layers[l.settings] = l
+}
+
+// plainKey is a use of withoutRDMA.
+type plainKey struct {
+	settings *Settings
+	pos      Pos
+}
+
+// withoutRDMA returns the settings without classes for RDMA, for the port of a NIC that sends none, as
+// stated at pos.
+func (r *resolver) withoutRDMA(s *Settings, pos Pos) *Settings {
+	from := r.layers[s]
+	if from == nil || !slices.ContainsFunc(s.Classes, (*Class).RDMA) {
+		return s
+	}
+	at := plainKey{s, pos}
+	if r.plain[at] == nil {
+		l := *from
+		l.tuning = slices.Clone(from.tuning)
+		for i := range l.tuning {
+			if t := &l.tuning[i]; t.lossless().V || t.Mode.Set {
+				t.Lossless, t.Mode = stated(false, pos), opt[string]{}
+			}
+		}
+		r.plain[at] = r.finish(&l)
+	}
+	return r.plain[at]
 }

@@ -353,6 +353,19 @@ func agree[T comparable](j *joiner, link *Value[T], port Value[T], e Endpoint, w
 	}
 }
 
+// applyNoRDMA removes the classes for RDMA from the port of a NIC that sends none.
+func (r *resolver) applyNoRDMA(p *Port) {
+	if p.Uplink() {
+		return
+	}
+	e, _ := p.Peer()
+	if h := r.out.Host(e.Device); h != nil {
+		if n := h.NIC(e.Port); n != nil && n.NoRDMA.V {
+			p.Settings = r.withoutRDMA(p.Settings, n.NoRDMA.From.Pos)
+		}
+	}
+}
+
 // finishPorts copies the settings of the links to their ports.
 func (r *resolver) finishPorts() {
 	type pair struct {
@@ -376,6 +389,7 @@ func (r *resolver) finishPorts() {
 					last = at
 				}
 				p.PortLine = line
+				r.applyNoRDMA(p)
 				if !p.Uplink() {
 					r.out.atHosts |= p.Settings.Lossless()
 				}

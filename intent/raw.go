@@ -105,7 +105,7 @@ type rawOverride struct {
 }
 
 type rawECN struct {
-	Min         opt[qos.Threshold] `key:"min" doc:"Queue length at which marking begins: bytes such as 150KB, or what the switch counts in: segments, cells, packets, %, ms, us."`
+	Min         opt[qos.Threshold] `key:"min" doc:"Queue length at which marking begins: bytes such as 150KB; a time such as 30us or 1ms, from which the bytes follow at the speed of each port; or what the switch counts in: segments, cells, packets, %."`
 	Max         opt[qos.Threshold] `key:"max" doc:"Queue length from which every packet is marked, in the same units."`
 	Probability opt[units.Percent] `key:"probability" doc:"Probability at max, whole percent. Default 5%."`
 	Auto        opt[bool]          `key:"auto" doc:"Compute min and max."`
@@ -191,7 +191,7 @@ type rawIdentity struct {
 
 type rawNIC struct {
 	Select *rawSelector `key:"select" doc:"Selects the NIC when the host is read. Its name is then known only to the intent: links, bonds and reports use it. Default: its name is that of the interface."`
-	RDMA   opt[string]  `key:"rdma" rule:"ports" doc:"RDMA device, such as mlx5_0; a range runs in step with the name's."`
+	RDMA   opt[string]  `key:"rdma" rule:"ports" doc:"RDMA device, such as mlx5_0; a range runs in step with the name's. none: the NIC sends no RDMA, and no class is lossless on it and on its switch port."`
 	Rings  *rawRings    `key:"rings" doc:"Descriptor rings. Default: left alone."`
 
 	Buffers         opt[string] `key:"buffers" enum:"auto,keep" doc:"Receive buffer of the NIC. auto: lossless priorities have buffers of their own, large enough for the speed, the cable and the MTU; mlx5 alone. Default keep."`

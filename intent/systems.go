@@ -19,6 +19,9 @@ type System struct {
 	// StrictFirst is true if the system serves every strict queue before every weighted one. On
 	// other systems this is known only for strict queues with a higher number.
 	StrictFirst bool
+	// TimeThresholds reports whether switches of a model take ECN thresholds in units of time. Others
+	// get the bytes that a port sends in that time. It is nil if none does.
+	TimeThresholds func(model string) bool
 
 	// Platforms lists the words with which an inventory names the system as a platform, in lower
 	// case and without punctuation.
@@ -64,6 +67,10 @@ var (
 	}
 	EOS = System{
 		Name: "eos", Title: "EOS", Port: "6030",
+		// Jericho marks by latency. Trident and Tomahawk do not (EOS User Manual, ECN).
+		TimeThresholds: func(model string) bool {
+			return !slices.ContainsFunc([]string{"7050", "7060", "7260", "7300", "7320", "7358", "7368", "7388"}, func(s string) bool { return strings.Contains(model, s) })
+		},
 		// The number after a slash counts the lanes of a port.
 		Platforms: []string{"eos"}, PortName: ethernet, PanelNumber: beforeSlash,
 		Nodes: []string{"arista_ceos", "ceos", "arista_veos", "vr-veos"}, NodePort: nodePort(func(n int) string { return "Ethernet" + strconv.Itoa(n) }),

@@ -140,7 +140,18 @@ func ECN(p *intent.Port, k *intent.Class, m *catalog.Model) Marking {
 	prob := percent(e.Probability.V)
 	switch e.Mode.V {
 	case intent.ECNFixed:
-		return Marking{Curve: qos.ECN{Enabled: true, Min: e.Min.V.N, Max: e.Max.V.N, Unit: qos.Units(e.Min.V.Unit, e.Max.V.Unit), Probability: prob}}
+		curve := qos.ECN{Enabled: true, Min: e.Min.V.N, Max: e.Max.V.N, Unit: qos.Units(e.Min.V.Unit, e.Max.V.Unit), Probability: prob}
+		if native := intent.SystemOf(p.Switch.OS).TimeThresholds; native != nil && native(p.Switch.Model.V) {
+			return Marking{Curve: curve}
+		}
+		bytes, ok := curve.InBytes(p.Speed.V)
+		switch {
+		case !ok:
+			return Marking{Why: "the speed is not known, so thresholds in time cannot be computed"}
+		case bytes.Unit != curve.Unit:
+			return Marking{Curve: bytes, Why: fmt.Sprintf("%s and %s at %s", e.Min.V, e.Max.V, p.Speed.V)}
+		}
+		return Marking{Curve: curve}
 	case intent.ECNAuto:
 		in := headroom.ECNInput{Speed: p.Speed.V, LosslessMTU: losslessFrame(p)}
 		if pool, err := headroom.PoolOf(m, p.Speed.V, statedPool(p)); err != nil {

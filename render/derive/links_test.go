@@ -352,7 +352,7 @@ func TestMarkingInUnitsOfTheSwitch(t *testing.T) {
 	for said, curve := range map[string]qos.ECN{
 		"{min: 320 segments, max: 3000 segments, probability: 90%}": {Enabled: true, Min: 320, Max: 3000, Unit: qos.UnitSegments, Probability: 90},
 		"{min: 100 cells, max: 200 cells, probability: 7%}":         {Enabled: true, Min: 100, Max: 200, Unit: qos.UnitCells, Probability: 7},
-		"{min: 100KB, max: 2ms, probability: 7%}":                   {Enabled: true, Min: 100, Max: 2, Unit: "kbytes/milliseconds", Probability: 7},
+		"{min: 100 cells, max: 200 segments, probability: 7%}":      {Enabled: true, Min: 100, Max: 200, Unit: "cells/segments", Probability: 7},
 		"{min: 10%, max: 40%, probability: 7%}":                     {Enabled: true, Min: 10, Max: 40, Unit: qos.UnitPercent, Probability: 7},
 	} {
 		s := running("leaf1", "Ethernet0", "Ethernet8")

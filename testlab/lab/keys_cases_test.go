@@ -87,6 +87,7 @@ var keyCases = []keyCase{
 	{key: "Class.ecn", at: "classes|bulk|ecn", values: [2]any{m{"min": "160KB", "max": "1600KB"}, "off"}},
 	{key: "Class.ecn", at: "classes|rdma|ecn", values: [2]any{m{"min": "160KB", "max": "1600KB"}, "keep"}, inert: true, finds: "ECN-01"},
 	{key: "ECN.min", at: "classes|rdma|ecn|min", values: [2]any{"160KB", "300KB"}},
+	{key: "ECN.min", at: "classes|rdma|ecn", values: [2]any{m{"min": "4us", "max": "40us"}, m{"min": "6us", "max": "60us"}}},
 	{key: "ECN.max", at: "classes|rdma|ecn|max", values: [2]any{"1600KB", "3MB"}},
 	{key: "ECN.probability", at: "classes|rdma|ecn|probability", values: [2]any{"20%", "100%"}},
 	{key: "ECN.auto", at: "classes|rdma|ecn", values: [2]any{m{"auto": true, "probability": "10%"}, m{"auto": true, "probability": "20%"}}},
@@ -184,6 +185,7 @@ var keyCases = []keyCase{
 
 	{key: "Host.pauseResponse", at: "hosts|gpu1|pauseResponse", values: [2]any{"500ns", "905q"}, inert: true},
 	{key: "NIC.rdma", at: "hosts|gpu1|nics|eth0|rdma", values: [2]any{"mlx5_0", "mlx5_1"}, reinstalls: true, inert: true},
+	{key: "NIC.rdma", at: "hosts|gpu1|nics|eth0|rdma", values: [2]any{"none", "mlx5_0"}, reinstalls: true},
 	{key: "NIC.select", at: "hosts|gpu1|nics|eth0|select", values: [2]any{m{"vendor": "nvidia"}, m{"model": "ConnectX-6"}}, reinstalls: true},
 	{key: "Selector.vendor", at: "hosts|gpu1|nics|eth0|select", values: [2]any{m{"vendor": "broadcom"}, m{"vendor": "15b3"}}, reinstalls: true},
 	{key: "Selector.model", at: "hosts|gpu1|nics|eth0|select|model", values: [2]any{"1021", "BlueField-3"}, reinstalls: true},

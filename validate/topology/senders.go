@@ -26,6 +26,8 @@ func RDMAOf(n *intent.NIC) RDMA {
 		return m != nil && m.RDMA.V != ""
 	}
 	switch {
+	case n.NoRDMA.V:
+		return NoRDMA
 	case n.RDMA.V != "":
 		return HasRDMA
 	case !slices.ContainsFunc(n.Host.NICs, func(m *intent.NIC) bool { return m.RDMA.V != "" }):
