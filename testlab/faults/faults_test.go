@@ -66,6 +66,7 @@ func TestFaults(t *testing.T) {
 	report := &tally{}
 	for _, base := range natural.Keys(tables) {
 		t.Run(base, func(t *testing.T) {
+			known := readBroken(t, base)
 			x := start(t, bases[base], lab.Options{NIC: host.MLX5OFED})
 			x.apply(t)
 			back, sound := x.keep(t), x.state()
@@ -87,9 +88,11 @@ func TestFaults(t *testing.T) {
 							t.Fatal("the fault was not taken back")
 						}
 					}()
-					report.add(base, f, x.checkFault(t, f), t)
+					wrong, broken := x.checkFault(t, f)
+					report.add(base, f, append(wrong, known.differs(f.name, broken)...), t)
 				})
 			}
+			known.write(t, base)
 			if fs := counts(x.validate(t, fleet.ValidateOptions{})); len(fs) > 0 {
 				t.Errorf("after all faults were taken back the fabric has findings:\n%s", strings.Join(fs, "\n"))
 			}
@@ -100,7 +103,7 @@ func TestFaults(t *testing.T) {
 
 // checkFault injects a fault and returns the differences between the expected and the actual
 // findings.
-func (x *fabric) checkFault(t *testing.T, f fault) (wrong []string) {
+func (x *fabric) checkFault(t *testing.T, f fault) (wrong, broken []string) {
 	t.Helper()
 	devices := strings.Split(f.at, ",")
 	if f.at == "switches" {
@@ -136,7 +139,7 @@ func (x *fabric) checkFault(t *testing.T, f fault) (wrong []string) {
 			wrong = append(wrong, "found: "+said(g))
 		}
 	}
-	return wrong
+	return wrong, brokenBy(fs)
 }
 
 // wanted is an expected finding on a device. Several findings may report it together, if they name
