@@ -409,12 +409,10 @@ type NIC struct {
 type NICLine struct {
 	Name string
 	Pos  Pos
-	// Select chooses the NIC on its host; with the zero Selector, Name is the name of the
-	// interface.
+	// Select chooses the NIC on its host; the zero Selector is the interface of this Name.
 	Select Value[Selector]
 	RDMA   Value[string] // RDMA device, such as "mlx5_0"
-	// NoRDMA says that the NIC sends no RDMA. Its switch port then has no class for RDMA.
-	NoRDMA Value[bool]
+	NoRDMA Value[bool]   // it sends no RDMA, and its switch port has no class for RDMA
 	// RXRing and TXRing are the number of descriptors in each ring, 16..65536; 0 leaves them
 	// unchanged.
 	RXRing, TXRing Value[int]
