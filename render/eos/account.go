@@ -17,7 +17,7 @@ import (
 func Account(c *Config) []render.Line {
 	r := read(c)
 	a := &accountant{r: r, globals: r.globals(), whole: r.decode(), strange: map[*Line]string{}}
-	a.Ledger = forms.Ledger{Table: grammar(), Top: inGlobal, Opens: blockOf, Join: " ", Comment: isComment, Listed: listed}
+	a.Ledger = forms.Ledger{Table: grammar(), Top: inGlobal, Opens: blockOf, Join: " ", Several: several, Comment: isComment, Listed: listed}
 	for l, why := range r.why {
 		if why == whyUnknown {
 			a.strange[l] = why

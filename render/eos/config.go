@@ -48,6 +48,7 @@ var layout = &forms.Layout{
 		return slices.Contains(qosPlaces, at) || at == inInterface && !roce(line) && forms.AboutQoS(line)
 	},
 	Removes:   removes,
+	Several:   several,
 	Inside:    below,
 	Separator: "!",
 	Ends:      true,
@@ -72,6 +73,13 @@ func removes(section, verb, text, _ string) forms.Removal {
 		return forms.RemovesUnused
 	}
 	return forms.RemovesNothing
+}
+
+// several reports whether the header of an interface names several ports.
+func several(header string) bool {
+	name, ok := strings.CutPrefix(canonical(header), sectionInterface)
+	at := strings.IndexAny(name, "0123456789")
+	return ok && at >= 0 && strings.ContainsAny(name[at:], "-,")
 }
 
 // described returns a line with single spaces and, in a policy, without its sequence number.

@@ -167,6 +167,8 @@ func TestRemovalOfABlock(t *testing.T) {
 		"flat":                  {strings.ReplaceAll(profile+port, "   ", "") + "no qos profile P\nqos map dscp 26 to traffic-class 3\n", "no qos profile P", render.Default, port + "qos map dscp 26 to traffic-class 3\n"},
 		"unused policy":         {policy + "no policy-map type quality-of-service Q\n", "no policy-map type quality-of-service Q", render.Default, "class-map type qos match-any R\n   match dscp 26\n"},
 		"policy in use":         {policy + "interface Ethernet1\n   service-policy type qos input Q\nno policy-map type quality-of-service Q\n", "no policy-map type quality-of-service Q", render.Unknown, ""},
+		"port of a range":       {profile + strings.Replace(port, "Ethernet1", "Ethernet1-3", 1) + "default interface Ethernet2\n", "default interface Ethernet2", render.Unknown, ""},
+		"range of ports":        {profile + port + "default interface Ethernet1-3\n", "default interface Ethernet1-3", render.Unknown, ""},
 		"another interface":     {profile + port + "default interface Ethernet2\n", "default interface Ethernet2", "", profile + port},
 	} {
 		formstest.Removal(t, reader(t), name, c.text, c.line, c.same, c.want)

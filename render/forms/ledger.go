@@ -62,6 +62,8 @@ type Ledger struct {
 	// Top is the mode of lines outside blocks, and Opens tells which block a line opens.
 	Top   Mode
 	Opens func(section, line string) (id string, at Mode, ok bool)
+	// Several reports whether a header stands for several blocks, as that of a range of ports does.
+	Several func(header string) bool
 	// Comment reports whether a line says nothing to the switch.
 	Comment func(line string) bool
 	// Join stands between the headers of two blocks in the place of a line.
@@ -159,7 +161,7 @@ const NotKnown = "this tool does not know the line and leaves it"
 // gets the claim of its block. Without that, it is inert if a later line of the block overrides it,
 // the default if it states the default, and else not understood.
 func (l *Ledger) Account(c *lines.Config) []render.Line {
-	w := walk{Ledger: l, seen: map[*lines.Line]bool{}}
+	w := walk{Ledger: l, seen: map[*lines.Line]bool{}, opened: map[Mode]bool{}, ranges: map[Mode]bool{}}
 	for _, r := range c.Removed {
 		l.Say(r.By, Default("it removes lines of this text"))
 		w.removing = append(w.removing, r.By)
@@ -191,6 +193,9 @@ type walk struct {
 	seen map[*lines.Line]bool
 	// removing lists the lines that remove others.
 	removing []*lines.Line
+	// opened holds the modes of blocks of the top level that the text has opened, and ranges those of
+	// blocks that stand for several.
+	opened, ranges map[Mode]bool
 }
 
 // block accounts for the lines of a block in a mode. section is the header of the outermost block
@@ -222,7 +227,7 @@ func (w *walk) block(b, section *lines.Line, at Mode, where string, inherited *C
 			return w.derived(at, line, last)
 		}
 		if w.removes(header, line.Text, opened) && !slices.Contains(w.removing, line) {
-			w.add(line, where, Unknown("whether the switch removes this block, which other lines may use, is not known: it is read as if it were there"))
+			w.add(line, where, Unknown("it is not known whether the line removes a block of this text, which is read as if it were there"))
 		} else if c, ok := w.claim(line, section, own, derived); ok {
 			w.add(line, where, c)
 		}
@@ -236,6 +241,10 @@ func (w *walk) block(b, section *lines.Line, at Mode, where string, inherited *C
 			opened = map[string]bool{id: true}
 		} else {
 			opened[id] = true
+		}
+		if section == nil && ok {
+			w.opened[inner] = true
+			w.ranges[inner] = w.ranges[inner] || w.Several(line.Text)
 		}
 		below := line.Text
 		if section != nil {
@@ -265,14 +274,15 @@ func (w *walk) claim(line, section *lines.Line, own *Claim, derived func() Claim
 	return c, claimed
 }
 
-// removes reports whether a line below a header removes a block that the text has opened before.
+// removes reports whether a line below a header removes a block that the text has opened before, or
+// may do so as one of them stands for several.
 func (w *walk) removes(header, text string, opened map[string]bool) bool {
 	text, negated := CutNegation(text)
 	if !negated {
 		return false
 	}
-	id, _, ok := w.Opens(header, text)
-	return ok && opened[id]
+	id, at, ok := w.Opens(header, text)
+	return ok && (opened[id] || header == "" && (w.ranges[at] || w.Several(text) && w.opened[at]))
 }
 
 // add adds a line to the account, and again for each line that opens the same block.

@@ -29,6 +29,8 @@ type Layout struct {
 	// Removes tells what a line with "no" or "default" does to a block in a section that the text has
 	// opened before; text is the line without that word, and header the one that opened the block.
 	Removes func(section, verb, text, header string) Removal
+	// Several reports whether a header stands for several blocks, as that of a range of ports does.
+	Several func(header string) bool
 	// Inside reports whether a prompt with this mode belongs to a block: "config-if".
 	Inside func(mode string) bool
 	// Separator is a line that says nothing, and that the system prints between blocks; "" if it

@@ -46,6 +46,9 @@ func (p *parser) remove(f *frame, l *lines.Line) {
 			return
 		}
 	case EmptiesBlock:
+		if slices.ContainsFunc(p.cfg.Lines, func(l *lines.Line) bool { return p.Several(l.Text) }) {
+			return // a range may hold other lines of the same port
+		}
 		p.cfg.Removed = append(p.cfg.Removed, lines.Removed{In: b.line, Lines: b.line.Sub, By: l})
 		p.forget(b.line)
 		b.line.Sub, b.last = nil, nil

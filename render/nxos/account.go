@@ -16,7 +16,7 @@ import (
 func Account(c *Config, m ClassModel) []render.Line {
 	v := newView(c, m)
 	a := &accountant{v: v, dev: v.device(), users: map[string]map[string][]string{}, timers: v.readTimers()}
-	a.Ledger = forms.Ledger{Table: grammar, Join: " / ", Top: inGlobal, Opens: opens, Comment: isComment, Listed: listed}
+	a.Ledger = forms.Ledger{Table: grammar, Join: " / ", Top: inGlobal, Opens: opens, Several: several, Comment: isComment, Listed: listed}
 	a.doubts = maps.Clone(v.why)
 	maps.DeleteFunc(a.doubts, func(l *Line, _ string) bool { return v.plain[l] })
 	a.survey(c)

@@ -51,6 +51,7 @@ var layout = &forms.Layout{
 		return slices.Contains(qosPlaces, at) || at == inInterface && !concerned(line) && forms.AboutQoS(line)
 	},
 	Removes: removes,
+	Several: several,
 	Inside:  func(mode string) bool { return mode != "config" },
 	Raw: func(line string) func(string) bool {
 		delimiter, ok := bannerOf(line)
@@ -79,6 +80,12 @@ func removes(section, verb, text, header string) forms.Removal {
 		return forms.RemovesUnused
 	}
 	return forms.RemovesNothing
+}
+
+// several reports whether the header of an interface names several ports.
+func several(header string) bool {
+	h, ok := headOf(header)
+	return ok && h.at == inInterface && len(rangeOf(h.name)) > 1
 }
 
 // madeBySwitch reports whether a policy or class has the name of one that the switch makes itself.

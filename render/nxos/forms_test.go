@@ -148,6 +148,9 @@ func TestRemovalOfABlock(t *testing.T) {
 		"flat":                  {strings.ReplaceAll(policy, "  ", "") + "no policy-map type qos P\ninterface Ethernet1/1\nmtu 9216\n", "no policy-map type qos P", render.Default, classes + "interface Ethernet1/1\n  mtu 9216\n"},
 		"another policy":        {used + "no policy-map type qos Q\n", "no policy-map type qos Q", "", used},
 		"another interface":     {used + "default interface Ethernet1/2\n", "default interface Ethernet1/2", "", used},
+		"port of a range":       {strings.ReplaceAll(used, "1/1", "1/1-3") + "default interface Ethernet1/2\n", "default interface Ethernet1/2", render.Unknown, ""},
+		"range of ports":        {used + "default interface Ethernet1/1-3\n", "default interface Ethernet1/1-3", render.Unknown, ""},
+		"also of a range":       {used + "interface Ethernet1/1-2\n  mtu 9000\ndefault interface Ethernet1/1\n", "default interface Ethernet1/1", render.Unknown, ""},
 		"no interface":          {used + "no interface Ethernet1/1\n", "no interface Ethernet1/1", render.Unknown, used},
 		"made by the switch":    {"policy-map type queuing default-8q-out-policy\n  class type queuing c-out-8q-q3\n    bandwidth remaining percent 50\nno policy-map type queuing default-8q-out-policy\n", "no policy-map type queuing default-8q-out-policy", render.Unknown, ""},
 	} {
