@@ -97,14 +97,17 @@ func TestOrderOfEdits(t *testing.T) {
 					if got := plan.Rollout.Impact() == qos.ImpactLoss; got != worse {
 						t.Errorf("%s: worse in between: %v", name, got)
 					}
+					var sum report.PlanSummary
 					for d, err := range plan.Devices() {
 						if err != nil || d.Error != nil {
 							t.Fatal(name, err, d.Error)
 						}
+						sum.Add(d)
 					}
 					fmt.Fprintf(&out, "# %s\n", name)
 					text := report.Text{W: &out}
-					text.Rollout(plan.Rollout)
+					text.Rollout(plan.Rollout, sum)
+					text.Between(plan.Rollout)
 					if len(plan.Rollout.Waves) == 0 {
 						fmt.Fprintln(&out, "no changes")
 					}

@@ -412,3 +412,23 @@ func TestSchemaDescribesEveryField(t *testing.T) {
 		walk(name, d)
 	}
 }
+
+func TestToApply(t *testing.T) {
+	f := func(severity checks.Severity, device, fix string) checks.Finding {
+		return checks.Finding{ID: "DRIFT", Severity: severity, Device: device, Fix: fix}
+	}
+	apply := checks.ApplyIntent + ", or change the intent"
+	for name, c := range map[string]struct {
+		found []checks.Finding
+		want  string
+	}{
+		"errors only, each device once": {[]checks.Finding{f(checks.Error, "leaf2", apply), f(checks.Error, "leaf1", apply), f(checks.Error, "leaf1", apply), f(checks.Warning, "spine1", apply)}, "leaf1 leaf2"},
+		"the worst has another fix":     {[]checks.Finding{f(checks.Error, "leaf2", "replace the cable"), f(checks.Error, "leaf1", apply)}, ""},
+		"warnings":                      {[]checks.Finding{f(checks.Warning, "leaf2", apply), f(checks.Info, "leaf1", apply)}, "leaf2"},
+		"nothing":                       {nil, ""},
+	} {
+		if got := strings.Join(Report{Findings: c.found}.ToApply(), " "); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

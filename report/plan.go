@@ -66,6 +66,9 @@ func (t *Text) Plan(d *fleet.DevicePlan) {
 	}
 	t.fold.add(d, t.plan)
 	t.resets.add(d.Name, d.Resets)
+	for _, n := range d.Notes {
+		t.notes.Add(n, d.Name)
+	}
 	if n, _ := countChanges(d); d.Error == nil && n > 0 {
 		t.undo.Add(d.Facts.Caps.Undo, d.Name)
 	}
@@ -114,9 +117,6 @@ func (t *Text) plan(d *fleet.DevicePlan) string {
 	p("%s %s\n", headline(d, t.impact), t.S.Dim(facts(d)))
 	for _, s := range sections(d.Changes) {
 		b.WriteString(t.changes(s))
-	}
-	for _, n := range d.Notes {
-		p("%s", t.wrapNote("  "+t.S.Yellow("note:")+" ", n))
 	}
 	for i, u := range d.Unknown {
 		if i == 3 {

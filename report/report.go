@@ -77,6 +77,7 @@ type Text struct {
 	err    error
 	fold   planFold
 	undo   ordered.Groups[string, string] // device names by the way their changes are undone
+	notes  ordered.Groups[string, string] // device names by a note of their plans
 	resets resets
 }
 

@@ -44,6 +44,7 @@ func TestPlanText(t *testing.T) {
 		txt.Plan(d)
 		sum.Add(d)
 	}
+	txt.Between(nil)
 	txt.Summary(sum)
 	want := `leaf1, leaf2  4 changes, impact port-flap, 0 requests (M, sonic 202511)
   Ethernet[0-16:8]
@@ -57,13 +58,13 @@ odd  2 changes, impact none, 0 requests (M, sonic 202511)
     ~ DSCP -> traffic class               none  fabric.yaml:1:2
          1111111111111111111111111111111111111111
       -> 2222222222222222222222222222222222222222
-  note: a note
   left alone: T|a: odd
   left alone: T|b: odd
   left alone: T|c: odd
   left alone: 2 more rows are not understood either
 spine1  no changes (M, sonic 202511)
 spine2  failed: unreachable: x
+note for odd: a note
 undo: by hand
 10 changes on 3 of 5 devices, impact port-flap, 1 device with blocked changes, 1 of 5 devices could not be planned
 `

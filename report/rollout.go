@@ -12,23 +12,22 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/fleet/order"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
-// Rollout writes the waves of a plan, one per line, and what was proven about them. A plan with
-// one wave and no impact prints nothing.
-func (t *Text) Rollout(r *fleet.Rollout) {
+// Rollout writes what a plan does and how long it takes, then its waves, one per line, and with Proof
+// what was proven about them. A plan with one wave and no impact prints nothing.
+func (t *Text) Rollout(r *fleet.Rollout, sum PlanSummary) {
 	t.fold.flush()
 	if r != nil && len(r.Waves) == 0 && t.Proof && r.Open() {
 		t.printf("%s", t.wrapNote(t.S.Yellow("inconclusive:")+" ", strings.TrimPrefix(leftOpen(r), "; ")))
 	}
-	if r != nil {
-		defer t.earlierRuns(r.Seen)
-	}
-	if r == nil || len(r.Waves) == 0 || len(r.Waves) < 2 && r.Impact() == 0 && r.Interim == nil && !t.Proof {
+	if !t.wavesShown(r) {
 		return
 	}
 	if i := r.Interim; i != nil {
@@ -39,7 +38,9 @@ func (t *Text) Rollout(r *fleet.Rollout) {
 	if width == 0 {
 		width = math.MaxInt
 	}
-	for i, l := range wrap(rolloutHead(r), width, 2) {
+	plain := func(s string) string { return s }
+	head := sum.verdict(qos.Impact.String, plain, plain) + "; " + rolloutHead(r)
+	for i, l := range wrap(head, width, 2) {
 		t.printf("%s%s\n", strings.Repeat("  ", min(i, 1)), t.S.Bold(l))
 	}
 	for i, n := 0, 0; i < len(r.Waves); i += n {
@@ -50,9 +51,6 @@ func (t *Text) Rollout(r *fleet.Rollout) {
 		}
 		n = 1
 		t.printf("%s", t.wrapNote(fmt.Sprintf("  wave %d: ", i+1), waveLine(w)))
-		for _, s := range interimFaults(i, w) {
-			t.printf("%s", t.wrapNote("     "+t.S.Red("between:")+" ", s))
-		}
 		if t.Proof {
 			for _, l := range w.Proof {
 				t.printf("%s", t.wrapNote("     "+t.S.Dim("proof:")+" ", proof(l)))
@@ -62,11 +60,79 @@ func (t *Text) Rollout(r *fleet.Rollout) {
 	if t.Proof && r.Unproven == "" && r.Links > 0 {
 		t.printf("%s", t.wrapNote("  "+t.S.Dim("proof:")+" ", "each priority's PFC is only added to links or only removed, so no state in between can deadlock unless the first or the last one can"))
 	}
-	for _, note := range []string{parallelSaving(r), r.Unproven} {
-		if note != "" {
-			t.printf("%s", t.wrapNote("  "+t.S.Yellow("note:")+" ", note))
+}
+
+// wavesShown reports whether the waves of a plan are worth showing.
+func (t *Text) wavesShown(r *fleet.Rollout) bool {
+	return r != nil && len(r.Waves) > 0 && (len(r.Waves) > 1 || r.Impact() > 0 || r.Interim != nil || t.Proof)
+}
+
+// Between writes, below the changes, what is worse in between, notes about the waves and the
+// devices, and what earlier runs showed.
+func (t *Text) Between(r *fleet.Rollout) {
+	t.fold.flush()
+	if t.wavesShown(r) {
+		for _, s := range foldedFaults(r.Waves) {
+			t.printf("%s", t.wrapNote(t.S.Red("between:")+" ", s))
+		}
+		for _, note := range append(movesUnsafe(r), parallelSaving(r), r.Unproven) {
+			if note != "" {
+				t.printf("%s", t.wrapNote(t.S.Yellow("note:")+" ", note))
+			}
 		}
 	}
+	for note, devices := range t.notes.All() {
+		t.printf("%s", t.wrapNote(t.S.Yellow("note")+" for "+spaced(natural.Fold(devices))+": ", note))
+	}
+	if r != nil {
+		t.earlierRuns(r.Seen)
+	}
+}
+
+// movesUnsafe says why no order of the waves is safe for traffic that changes its priority.
+func movesUnsafe(r *fleet.Rollout) (out []string) {
+	for _, m := range r.Moves {
+		out = append(out, fmt.Sprintf("RDMA with DSCP %d moves from priority %d to %d, and no order is safe: until both ends of a link have changed, each pauses a queue that the other does not use, even if both priorities are lossless. Stop RDMA for the rollout; or add a second lossless class with priority %d and a DSCP of its own, let jobs use that one, and then remove the first", m.DSCP, m.From, m.To, m.To))
+	}
+	return out
+}
+
+// foldedFaults returns one line per kind of fault that exists only in between, for all waves.
+func foldedFaults(waves []fleet.Wave) (out []string) {
+	type kind struct{ class, what string }
+	type fault struct {
+		checks, ports []string
+		more          bool
+		from, until   int
+		seconds       float64
+	}
+	var all ordered.Map[kind, fault]
+	for i, w := range waves {
+		for _, f := range w.Worse {
+			a := all.At(kind{f.Class, cmp.Or(faultWords[f.Check], "a check fails")})
+			if a.from == 0 {
+				a.from = i + 1
+			}
+			a.checks, a.ports, a.more = append(a.checks, f.Check), append(a.ports, f.Ports...), a.more || f.Count > len(f.Ports)
+			a.until, a.seconds = max(a.until, f.Until), max(a.seconds, f.Seconds)
+		}
+	}
+	for k, f := range all.All() {
+		ports := slices.Compact(natural.Sorted(f.ports))
+		least := ""
+		if f.more {
+			least = "at least "
+		}
+		out = append(out, fmt.Sprintf("%s at %s%s, from wave %d until wave %d, at most about %s each (%s): %s", strings.TrimSpace(k.class+" "+k.what), least, words.Count(len(ports), "port"),
+			f.from, max(f.until, f.from), about(f.seconds), strings.Join(slices.Compact(natural.Sorted(f.checks)), ", "), shortPlace(spaced(natural.Fold(ports)))))
+	}
+	return out
+}
+
+// faultWords describes the faults that exist only in between, by check.
+var faultWords = map[string]string{
+	"PFC-01": "has PFC at one end of the link only", "PFC-02": "has PFC at one end of the link only",
+	"CLS-02": "RDMA traffic enters in a lossy class", "MTU-03": "packets of hosts are too large",
 }
 
 // earlierRuns writes what earlier runs showed about the kinds of switches that change.
@@ -83,7 +149,7 @@ func (t *Text) earlierRuns(all []fleet.Seen) {
 		default:
 			what += fmt.Sprintf(" in about %s, and passed no gate", about(s.Seconds))
 		}
-		t.printf("%s", t.wrapNote("  "+t.S.Dim("before:")+" ", term.CleanLine(what)))
+		t.printf("%s", t.wrapNote(t.S.Dim("before:")+" ", term.CleanLine(what)))
 	}
 }
 
@@ -106,7 +172,7 @@ func rolloutHead(r *fleet.Rollout) string {
 	head += ": "
 	switch {
 	case r.Impact() > 0:
-		head += fmt.Sprintf("some links are worse off during the rollout than before and after it, for about %s", about(r.Worse(r.Gate).Seconds()))
+		head += fmt.Sprintf("%s, for about %s", worse(r), about(r.Worse(r.Gate).Seconds()))
 		if gate > 0 && r.Gate == fleet.GateFull {
 			head += fmt.Sprintf(" (%s with --gate quick)", about(r.Worse(fleet.GateQuick).Seconds()))
 		}
@@ -120,6 +186,27 @@ func rolloutHead(r *fleet.Rollout) string {
 		head += fmt.Sprintf("no state in between is worse than before and after (%s checked)", looked)
 	}
 	return head + leftOpen(r)
+}
+
+// worse says on how many links a state in between is worse than before and after.
+func worse(r *fleet.Rollout) string {
+	least, unprotected := "", true
+	for _, w := range r.Waves {
+		for _, f := range w.Worse {
+			if f.Count > len(f.Ports) {
+				least = "at least "
+			}
+			unprotected = unprotected && f.Check != "MTU-03"
+		}
+	}
+	links := "some links"
+	if r.WorseLinks > 0 {
+		links = least + words.Count(r.WorseLinks, "link")
+	}
+	if unprotected {
+		return "RDMA is unprotected on " + links + " in between"
+	}
+	return links + " lose packets in between that they carry before and after"
 }
 
 // parallelSaving says how much time changing devices in parallel would save; "" if it saves none.
@@ -264,10 +351,7 @@ func interimFaults(n int, w fleet.Wave) (out []string) {
 		if more := f.Count - len(named); more > 0 {
 			places += fmt.Sprintf(" and %d more", more)
 		}
-		what := map[string]string{
-			"PFC-01": "has PFC at one end of the link only", "PFC-02": "has PFC at one end of the link only",
-			"CLS-02": "RDMA traffic enters in a lossy class", "MTU-03": "packets of hosts are too large",
-		}[f.Check]
+		what := faultWords[f.Check]
 		until := "for"
 		if f.Until > n+1 {
 			until = fmt.Sprintf("until wave %d,", f.Until)

@@ -10,6 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
 // WriteRuns writes runs as a table: when each began, who started it, and the state of its
@@ -37,6 +38,9 @@ func WriteRuns(out io.Writer, runs []*fleet.Past) error {
 			states = append(states, cut)
 		}
 		text := strings.Join(states, "; ")
+		if classes, impact := p.Changed(); len(classes) > 0 {
+			text += fmt.Sprintf("; %s: %s, impact %s", words.Plural(len(classes), "class", "classes"), strings.Join(classes, ", "), impact)
+		}
 		if p.Of != "" {
 			text += " (rolled back " + p.Of + ")"
 		}

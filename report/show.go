@@ -28,6 +28,19 @@ type Shown struct {
 // ShownPlan returns the printable view of a plan.
 func ShownPlan(p *fleet.PlanFile) Shown { return Shown{p.Fabric, p.Digest, p.Rollout, p.Devices()} }
 
+// planSummary returns the summary of a plan. The loop that prints the devices reports one that
+// cannot be read.
+func planSummary(plan Shown) (sum PlanSummary) {
+	for d, err := range plan.Devices {
+		if err != nil {
+			break
+		}
+		sum.Add(d)
+	}
+	sum.Impact = max(sum.Impact, plan.Rollout.Impact())
+	return sum
+}
+
 // Plan writes a plan: the waves, then each device, then the summary. head comes first in JSON.
 func (c *Console) Plan(plan Shown, view PlanView, head ...Field) (sum PlanSummary, err error) {
 	text := c.Text()
@@ -44,7 +57,7 @@ func (c *Console) Plan(plan Shown, view PlanView, head ...Field) (sum PlanSummar
 	case "json":
 		doc = NewJSONList(c.Out, list, append([]Field{{Name: "fabric", Value: plan.Fabric}}, head...)...)
 	case "text":
-		text.Rollout(plan.Rollout)
+		text.Rollout(plan.Rollout, planSummary(plan))
 	}
 	var hints []string
 	for d, err := range plan.Devices {
@@ -77,6 +90,7 @@ func (c *Console) Plan(plan Shown, view PlanView, head ...Field) (sum PlanSummar
 	case doc != nil:
 		return sum, doc.Close(Field{Name: "rollout", Value: plan.Rollout})
 	}
+	text.Between(plan.Rollout)
 	text.Summary(sum)
 	for _, h := range hints {
 		c.Hint(h)

@@ -12,7 +12,7 @@ const textWidth = 80
 // Fill wraps text between words at the width for terminals.
 func Fill(text string) string { return strings.Join(wrap(text, textWidth-1, 0), "\n") }
 
-// wrap breaks text between words, and long words after commas, at width. Lines after the first
+// wrap breaks text between words, and long words after commas or bars, at width. Lines after the first
 // are shorter by indent columns. Runs of white space become one space.
 func wrap(text string, width, indent int) []string {
 	var lines []string
@@ -35,7 +35,9 @@ func wrap(text string, width, indent int) []string {
 	for _, word := range strings.Fields(text) {
 		parts := []string{word}
 		if utf8.RuneCountInString(word) > width/2 {
-			parts = strings.SplitAfter(word, ",")
+			if parts = strings.SplitAfter(word, ","); len(parts) == 1 {
+				parts = strings.SplitAfter(word, "|")
+			}
 		}
 		for i, p := range parts {
 			put(p, i == 0)
@@ -46,3 +48,6 @@ func wrap(text string, width, indent int) []string {
 	}
 	return lines
 }
+
+// Wrap breaks text between words at width.
+func Wrap(text string, width int) []string { return wrap(text, width, 0) }

@@ -78,6 +78,7 @@ func faultNames() string {
 			b.WriteByte('\n')
 		}
 	}
+	fmt.Fprintf(&b, "\nCounters of switches: %s.\n", strings.Join(lab.CounterNames(), ", "))
 	return strings.TrimPrefix(b.String(), "\n")
 }
 
@@ -149,6 +150,9 @@ func (a *app) labFaults(ctx context.Context, r lab.Request) error {
 		show = reply.Changed
 	}
 	for _, in := range show {
+		if r.Clear {
+			fmt.Fprint(a.Out, "removed: ")
+		}
 		fmt.Fprintln(a.Out, in)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
@@ -29,8 +30,9 @@ func (a *app) nextCommand(verb string, only []string) string {
 	return next
 }
 
-// sayNextOf suggests the command that follows a report: explain for the worst finding, or, after
-// a check without errors, plan; if no switch has an address, render.
+// sayNextOf suggests the command that follows a report: plan for the devices to which the intent
+// must be applied, explain for another worst finding, or, after a check without errors, plan; if no
+// switch has an address, render.
 func (a *app) sayNextOf(r report.Report) {
 	next := ""
 	if r.Command == "check" && r.Intent != nil && !checks.Worst(r.Findings) {
@@ -38,8 +40,19 @@ func (a *app) sayNextOf(r report.Report) {
 		if !slices.ContainsFunc(r.Intent.Switches, func(sw *intent.Switch) bool { return sw.Address.V != "" }) && next != "" {
 			next = a.nextCommand("render", a.only) + " --out rendered"
 		}
+	} else if devices := r.ToApply(); r.Command != "check" && len(devices) > 0 {
+		next = a.nextCommand("plan", a.fixOn(devices))
 	} else if id := r.ToExplain(); id != "" {
 		next = "roce-fabric explain " + id
 	}
 	a.Next(next)
+}
+
+// fixOn returns what --only must name for the devices: nothing if a list would be too long to read.
+func (a *app) fixOn(devices []string) []string {
+	const most = 40
+	if only := natural.Fold(devices); len(only) <= most {
+		return []string{only}
+	}
+	return a.only
 }

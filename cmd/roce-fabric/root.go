@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"embed"
 	"errors"
@@ -26,11 +27,16 @@ func (a *app) root() *cobra.Command {
 	// No template is used: text/template makes the linker keep every method of every type.
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		var text bytes.Buffer
+		out := cmd.OutOrStdout()
+		cmd.SetOut(&text)
 		help(cmd, args)
+		cmd.SetOut(out)
 		if own := a.defaults.Of(cmd); len(own) > 0 {
-			fmt.Fprintf(cmd.OutOrStdout(), "\nDefaults from %s:\n  %s\n", a.defaults.Path, strings.Join(own, ", "))
+			fmt.Fprintf(&text, "\nDefaults from %s:\n  %s\n", a.defaults.Path, strings.Join(own, ", "))
 		}
-		fmt.Fprint(cmd.OutOrStdout(), "\n", helpText("exit-status"))
+		fmt.Fprint(&text, "\n", helpText("exit-status"))
+		fmt.Fprint(out, fitHelp(text.String()))
 	})
 	root.SetFlagErrorFunc(flagError)
 	root.Flags().Bool("version", false, "print the version, as the version command does in more words")

@@ -13,6 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet/rollout"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
@@ -35,6 +36,14 @@ type Past struct {
 
 	store store.Store
 	id    store.ID
+}
+
+// Changed returns the classes that the waves of the run change, and their impact, as planned.
+func (p *Past) Changed() (classes []string, impact qos.Impact) {
+	for _, w := range p.waves {
+		classes, impact = append(classes, w.Classes...), max(impact, w.Impact)
+	}
+	return slices.Compact(natural.Sorted(classes)), impact
 }
 
 // PastDevice is what a journal says about one device.

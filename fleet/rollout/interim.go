@@ -201,3 +201,58 @@ func (i *Interim) OfHost(h *nic.Host) *nic.Host {
 	}
 	return &out
 }
+
+// PriorityMove is RDMA traffic that changes from one lossless priority to another.
+type PriorityMove struct {
+	DSCP int `json:"dscp"`
+	From int `json:"from"`
+	To   int `json:"to"`
+}
+
+// priorityMoves returns the code points that hosts send and that all switch ports put into one
+// lossless class before the rollout and into another one after it. Neighbours then disagree about
+// the class until both have changed, even if both pause both: each end maps the code point itself,
+// and a pause stops the queue that the other end of the link does not use.
+func (m *Maker) priorityMoves() (out []PriorityMove) {
+	var sent uint64
+	for _, d := range m.devices {
+		if d.Host {
+			sent |= d.States[0].Sends
+		}
+	}
+	for ; sent != 0; sent &= sent - 1 {
+		dscp := bits.TrailingZeros64(sent)
+		from, was := m.losslessClass(dscp, 0)
+		to, will := m.losslessClass(dscp, -1)
+		if was && will && from != to {
+			out = append(out, PriorityMove{dscp, from, to})
+		}
+	}
+	return out
+}
+
+// losslessClass returns the lossless class that a code point has on all switch ports, in the first
+// state of the devices, or in the last one for state -1; ok is false if there is no such class.
+func (m *Maker) losslessClass(dscp, state int) (class int, ok bool) {
+	class = qos.Unmapped
+	for _, d := range m.devices {
+		if d.Host {
+			continue
+		}
+		at := d.States[0]
+		if state < 0 {
+			at = d.States[len(d.States)-1]
+		}
+		for _, p := range at.Ports {
+			if p.Classes == nil {
+				return 0, false
+			}
+			of := int(p.Classes[dscp])
+			if of < 0 || class >= 0 && of != class || !p.PFC.Has(of) {
+				return 0, false
+			}
+			class = of
+		}
+	}
+	return class, class >= 0
+}

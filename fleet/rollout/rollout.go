@@ -65,6 +65,11 @@ type Rollout struct {
 	// WorseSeconds is how long the fabric is in a state that is worse than before and after
 	// the rollout, gates included.
 	WorseSeconds float64 `json:"worse_seconds"`
+	// WorseLinks is on how many links a state in between is worse; at least so many if a fault has
+	// more ports than it lists.
+	WorseLinks int `json:"worse_links,omitempty"`
+	// Moves says which RDMA traffic changes its priority, for which no order of the waves is safe.
+	Moves []PriorityMove `json:"priority_moves,omitempty"`
 	// Together is set if changing more devices in parallel would shorten WorseSeconds.
 	Together *Together `json:"together,omitempty"`
 	// Links is how many of the OfAll links of the intent were examined, and States in how many
@@ -356,6 +361,9 @@ func (m *Maker) Rollout() *Rollout {
 	}
 	out.Links, out.OfAll, out.States = proof.Links, len(m.Fabric.Links), proof.States
 	out.Unproven, out.Inconclusive, out.Seen = proof.Unproven, open, m.seen
+	if out.WorseSeconds > 0 {
+		out.Moves = m.priorityMoves()
+	}
 	return out
 }
 
@@ -380,7 +388,27 @@ func (m *Maker) rollout(found *order.Order, w *waver) (*Rollout, order.Proof) {
 	for i := range out.Waves {
 		out.Waves[i].Worse, out.Waves[i].Proof = proof.Worse[i], proof.Looked[i]
 	}
+	out.WorseLinks = m.worseLinks(out.Waves)
 	return out, proof
+}
+
+// worseLinks counts the links at the ports of the faults.
+func (m *Maker) worseLinks(waves []Wave) int {
+	at := map[string]bool{}
+	for _, w := range waves {
+		for _, f := range w.Worse {
+			for _, p := range f.Ports {
+				at[p] = true
+			}
+		}
+	}
+	n := 0
+	for _, l := range m.Fabric.Links {
+		if at[l.A.String()] || at[l.B.String()] {
+			n++
+		}
+	}
+	return n
 }
 
 // swapsTrust reports whether on some port DSCPs select the class only before the rollout, or

@@ -94,6 +94,9 @@ var faults = []Fault{
 	{Name: "watchdog", What: "no PFC watchdog", Finds: []string{"WD-01", "WD-02"}},
 }
 
+// CounterNames returns the counters of switches that a fault can count.
+func CounterNames() []string { return sim.CounterNames() }
+
 // valueWords checks the words of a value.
 var valueWords = map[string]func(string) error{
 	"QUEUE":   between(0, sim.NumQueues-1),

@@ -59,6 +59,9 @@ type tallied struct {
 	name  string
 }
 
+// CounterNames returns the names that [CheckCounter] accepts, sorted.
+func CounterNames() []string { return slices.Sorted(maps.Keys(tallyNames)) }
+
 // CheckCounter returns an error unless [Tally] has the counter: name must be one of the constants
 // above, and queue must be 0 to 7.
 func CheckCounter(queue int, name string) error {
@@ -66,7 +69,7 @@ func CheckCounter(queue int, name string) error {
 		return fmt.Errorf("queue %d is not between 0 and %d", queue, NumQueues-1)
 	}
 	if !tallyNames[name] {
-		return fmt.Errorf("unknown counter %q: use one of %s", name, strings.Join(slices.Sorted(maps.Keys(tallyNames)), ", "))
+		return fmt.Errorf("unknown counter %q: use one of %s", name, strings.Join(CounterNames(), ", "))
 	}
 	return nil
 }

@@ -173,47 +173,67 @@ func places(f *intent.Fabric) map[string]bool {
 	return out
 }
 
-// newIn returns the findings of now that was does not have, by cause. It leaves out devices and
-// ports that left does not contain: a fault of a removed device is not repaired.
-func newIn(now, was []checks.Finding, left map[string]bool) []Judged {
-	type key struct {
-		id, what, place string
-		severity        checks.Severity
-	}
-	known := map[key]bool{}
-	eachPlace := func(f checks.Finding, do func(port string, k key)) {
-		for _, p := range f.Ports {
-			do(p, key{f.ID, f.What, f.Device + "/" + p, f.Severity})
-		}
-		if len(f.Ports) == 0 {
-			do("", key{f.ID, f.What, f.Device, f.Severity})
-		}
-	}
-	for _, f := range was {
-		if f.Suppressed == nil {
-			eachPlace(f, func(_ string, k key) { known[k] = true })
-		}
-	}
-	var fresh []checks.Finding
-	for _, f := range now {
+// fault is a finding at one place.
+type fault struct {
+	id, place string
+	severity  checks.Severity
+	what      string
+}
+
+// kind returns the fault without its text, which may hold numbers and lists of devices.
+func (f fault) kind() fault {
+	f.what = ""
+	return f
+}
+
+// eachFault calls do for each place of the findings that count, with the finding and the port, "" for
+// none.
+func eachFault(fs []checks.Finding, do func(f *checks.Finding, port string, at fault)) {
+	for i := range fs {
+		f := &fs[i]
 		if f.Suppressed != nil {
 			continue
 		}
-		at := f
-		at.Ports, at.Peers = nil, nil
-		is := false
-		eachPlace(f, func(port string, k key) {
-			if known[k] || !left[k.place] {
-				return
-			}
-			if is = true; port != "" {
-				at.Ports = append(at.Ports, port)
-			}
-		})
-		if is {
-			fresh = append(fresh, at)
+		for _, p := range f.Ports {
+			do(f, p, fault{f.ID, f.Device + "/" + p, f.Severity, f.What})
+		}
+		if len(f.Ports) == 0 {
+			do(f, "", fault{f.ID, f.Device, f.Severity, f.What})
 		}
 	}
+}
+
+// newIn returns the findings of now that was does not have, by cause. A finding whose text alone
+// differs is not new. newIn leaves out devices and ports that left does not contain: a fault of a
+// removed device is not repaired.
+func newIn(now, was []checks.Finding, left map[string]bool) []Judged {
+	known, still := map[fault]bool{}, map[fault]bool{}
+	eachFault(was, func(_ *checks.Finding, _ string, at fault) { known[at] = true })
+	eachFault(now, func(_ *checks.Finding, _ string, at fault) { still[at] = true })
+	reworded := map[fault]int{} // faults of was that now has at most with another text, by kind
+	for at := range known {
+		if !still[at] {
+			reworded[at.kind()]++
+		}
+	}
+	fresh := []checks.Finding{}
+	var last *checks.Finding
+	eachFault(now, func(f *checks.Finding, port string, at fault) {
+		if known[at] || !left[at.place] {
+			return
+		}
+		if k := at.kind(); reworded[k] > 0 {
+			reworded[k]--
+			return
+		}
+		if f != last {
+			fresh, last = append(fresh, *f), f
+			fresh[len(fresh)-1].Ports, fresh[len(fresh)-1].Peers = nil, nil
+		}
+		if n := &fresh[len(fresh)-1]; port != "" {
+			n.Ports = append(n.Ports, port)
+		}
+	})
 	out := []Judged{}
 	for _, c := range checks.Causes(fresh) {
 		out = append(out, Judged{ID: c.ID, Severity: c.Severity, What: c.What, Places: c.Places(), Fix: c.Fix})

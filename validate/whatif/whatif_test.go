@@ -116,10 +116,13 @@ func TestFindingsThatAppearAndDisappear(t *testing.T) {
 		f("B", "leaf1", "repaired", "Ethernet0"),
 		f("C", "spine1", "went with the device"),
 		f("D", "leaf1", "went with the port", "Ethernet8"),
+		f("F", "", "of 12 ports"),
+		f("G", "leaf1", "first"),
 	}
-	now := []checks.Finding{f("A", "leaf1", "both", "Ethernet0"), f("E", "leaf2", "appears"), f("A", "leaf2", "both", "Ethernet0")}
+	now := []checks.Finding{f("A", "leaf1", "both", "Ethernet0"), f("E", "leaf2", "appears"), f("A", "leaf2", "both", "Ethernet0"),
+		f("F", "", "of 8 ports"), f("G", "leaf1", "first"), f("G", "leaf1", "second")}
 	c := compare(t, was, now, Changes{Without: []string{"spine1"}})
-	if len(c.New) != 2 || c.New[0].ID != "A" || strings.Join(c.New[0].Places, " ") != "leaf2 Ethernet0" || c.New[1].ID != "E" {
+	if len(c.New) != 3 || c.New[2].What != "second" || c.New[0].ID != "A" || strings.Join(c.New[0].Places, " ") != "leaf2 Ethernet0" || c.New[1].ID != "E" {
 		t.Errorf("new: %+v", c.New)
 	}
 	if len(c.Gone) != 1 || c.Gone[0].ID != "B" {
