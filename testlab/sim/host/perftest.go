@@ -85,6 +85,10 @@ func (h *Host) timeout(ctx context.Context, args []string) (runner.Result, error
 	if at == nil {
 		return said(1, "IB device %s not found\n Unable to find the Infiniband/RoCE device", f.device)
 	}
+	if f.server != "" && !h.o.Wire.listens(f) {
+		return refused(f)
+	}
+	h.limit(at)
 	if f.server == "" {
 		return h.o.Wire.serve(ctx, h.o.Address, at, f)
 	}
@@ -155,16 +159,22 @@ func (h *Host) sourceOf(device string) *source {
 		if s.rate == 0 {
 			s.rate = 400e9
 		}
-		m := h.local(true)
-		m.NoFirmware = true
-		if running, err := m.Read(context.Background(), []string{n.Name}); err == nil && running.Ports[n.Name] != nil {
-			if slot := running.Ports[n.Name].PCIe.Or(nic.PCIe{}); slot.Rate() > 0 {
-				s.rate = min(s.rate, slot.Rate())
-			}
-		}
 		return s
 	}
 	return nil
+}
+
+// limit lowers the rate of a NIC to what its slot carries.
+func (h *Host) limit(s *source) {
+	m := h.local(true)
+	m.NoFirmware = true
+	running, err := m.Read(context.Background(), []string{s.port})
+	if err != nil || running.Ports[s.port] == nil {
+		return
+	}
+	if slot := running.Ports[s.port].PCIe.Or(nic.PCIe{}); slot.Rate() > 0 {
+		s.rate = min(s.rate, slot.Rate())
+	}
 }
 
 // serve waits for a client and prints the result, like the client.
@@ -216,6 +226,18 @@ func (w *Wire) idle() time.Duration {
 	return time.Since(w.changed)
 }
 
+// listens reports whether the server of a client is there.
+func (w *Wire) listens(f perftestFlags) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.servers[fmt.Sprintf("%s:%d", f.server, f.port)] != nil
+}
+
+// refused is the end of a client without a server.
+func refused(f perftestFlags) (runner.Result, error) {
+	return runner.Result{Stderr: fmt.Appendf(nil, "Couldn't connect to %s:%d\nUnable to open file descriptor for socket connection Unable to init the socket connection\n", f.server, f.port), Code: 1}, nil
+}
+
 // connect sends to a server, and waits until all programs of this time are there.
 func (w *Wire) connect(ctx context.Context, at *source, f perftestFlags) (runner.Result, error) {
 	key := fmt.Sprintf("%s:%d", f.server, f.port)
@@ -223,7 +245,7 @@ func (w *Wire) connect(ctx context.Context, at *source, f perftestFlags) (runner
 	t := w.servers[key]
 	if t == nil || t.from != nil {
 		w.mu.Unlock()
-		return runner.Result{Stderr: fmt.Appendf(nil, "Couldn't connect to %s\nUnable to open file descriptor for socket connection Unable to init the socket connection\n", key), Code: 1}, nil
+		return refused(f)
 	}
 	t.from = at
 	close(t.joined)
