@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
@@ -37,33 +37,39 @@ func slowPeers(r *checks.Switch) {
 	}
 }
 
-// maxPeerNames is the longest list of peers that a finding names, in bytes.
-const maxPeerNames = 60
-
 // unknownPeers lists, once for the fabric, the peers of lossless ports of which nobody says how soon
 // they obey a pause. BUF-01 assumes the standard, to which they may not keep.
 func unknownPeers(r *checks.Fabric) {
-	var names []string
-	where, ports := "", 0
+	var hosts, switches []string
+	where := ""
 	for _, sw := range r.Intent.Switches {
 		for _, p := range sw.Ports {
 			peer, linked := p.Peer()
 			if !linked || !r.Added(sw.Name) || p.Settings.Lossless() == 0 || p.Cable.V == 0 || responseKnown(r.Intent, p) {
 				continue
 			}
-			ports++
-			names, where = append(names, peer.Device), cmp.Or(where, p.Link.Pos.String())
+			to := &hosts
+			if p.Uplink() {
+				to = &switches
+			}
+			*to, where = append(*to, peer.Device), cmp.Or(where, p.Link.Pos.String())
 		}
 	}
-	if names = slices.Compact(natural.Sorted(names)); len(names) == 0 {
+	var who, fix []string
+	for _, k := range []struct {
+		kind, key string
+		names     []string
+	}{{"hosts", "pauseResponse", hosts}, {"switches", "buffers.pauseResponse", switches}} {
+		if names := slices.Compact(natural.Sorted(k.names)); len(names) > 0 {
+			who, fix = append(who, k.kind), append(fix, k.key+" of "+natural.Fold(names))
+		}
+	}
+	if len(who) == 0 {
 		return
 	}
-	who := natural.Fold(names)
-	if len(who) > maxPeerNames {
-		who = words.Count(len(names), "device")
-	}
-	r.Found(checks.Finding{Severity: checks.Info, Where: where, Fix: "state pauseResponse of the host, or buffers.pauseResponse of the switch, where the maker or a measurement gives it; or accept BUF-16",
-		What: fmt.Sprintf("it is not known how soon a pause is obeyed by %s: for the headroom of %s towards them, BUF-01 assumes the longest time that IEEE 802.3 allows", who, words.Count(ports, "port"))})
+	// The text names no device, so that it is the same finding when links come and go.
+	r.Found(checks.Finding{Severity: checks.Info, Where: where, Fix: "state " + strings.Join(fix, " and ") + " where the maker or a measurement gives it; or accept BUF-16",
+		What: fmt.Sprintf("it is not known how soon %s of lossless links obey a pause: for headroom towards them, BUF-01 assumes the longest time that IEEE 802.3 allows", strings.Join(who, " and "))})
 }
 
 // responseKnown reports whether the need of a port towards its peer is known: the intent states how

@@ -232,13 +232,19 @@ func pausedWithoutGroup(r *checks.Switch, p *intent.Port, q *qos.Port) {
 		if !have.Set && !want.Lossless.Set || have.V || made || r.Outcome.IsReported(p.Name, qos.KindLossless.At(g)) {
 			continue
 		}
-		f := checks.Finding{Severity: checks.Error, What: fmt.Sprintf("PFC is on for priority %d, and priority group %d is not lossless", prio, g)}
-		if r.Source == checks.Saved && len(r.Config.Pools) == 0 { // as Alone says it
-			f.Severity, f.What = checks.Warning, f.What+"; the file has no buffer pools"
-		}
-		r.Found(f, p.Name, append(GroupFields(g), qos.KindMap.Table(qos.TCToGroup), qos.KindMap.Table(qos.PFCToGroup))...)
+		r.Found(lossyGroup(r, prio, g, want), p.Name, append(GroupFields(g), qos.KindMap.Table(qos.TCToGroup), qos.KindMap.Table(qos.PFCToGroup))...)
 	}
 	pausedBeyondIntent(r, p, q)
+}
+
+// lossyGroup describes a paused priority without a lossless group. It is a warning, as without an
+// intent, where the intent keeps the buffers and the file has none.
+func lossyGroup(r *checks.Switch, prio, g int, want qos.Group) checks.Finding {
+	f := checks.Finding{Severity: checks.Error, What: fmt.Sprintf("PFC is on for priority %d, and priority group %d is not lossless", prio, g)}
+	if r.Source == checks.Saved && len(r.Config.Pools) == 0 && !want.Lossless.Set {
+		f.Severity, f.What = checks.Warning, f.What+"; the file has no buffer pools"
+	}
+	return f
 }
 
 // pausedBeyondIntent finds priorities that a port pauses, and that have neither a lossless group nor a
