@@ -78,7 +78,7 @@ func faultNames() string {
 			b.WriteByte('\n')
 		}
 	}
-	fmt.Fprintf(&b, "\nCounters of switches: %s.\n", strings.Join(lab.CounterNames(), ", "))
+	fmt.Fprintf(&b, "\n%s\n", report.Fill("Counters of switches: "+strings.Join(lab.CounterNames(), ", ")+"."))
 	return strings.TrimPrefix(b.String(), "\n")
 }
 

@@ -32,11 +32,11 @@ func (a *app) root() *cobra.Command {
 		cmd.SetOut(&text)
 		help(cmd, args)
 		cmd.SetOut(out)
-		if own := a.defaults.Of(cmd); len(own) > 0 {
-			fmt.Fprintf(&text, "\nDefaults from %s:\n  %s\n", a.defaults.Path, strings.Join(own, ", "))
-		}
-		fmt.Fprint(&text, "\n", helpText("exit-status"))
 		fmt.Fprint(out, fitHelp(text.String()))
+		if own := a.defaults.Of(cmd); len(own) > 0 {
+			fmt.Fprintf(out, "\nDefaults from %s:\n  %s\n", a.defaults.Path, strings.Join(own, ", "))
+		}
+		fmt.Fprint(out, "\n", fitHelp(helpText("exit-status")))
 	})
 	root.SetFlagErrorFunc(flagError)
 	root.Flags().Bool("version", false, "print the version, as the version command does in more words")
