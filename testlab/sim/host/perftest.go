@@ -122,7 +122,7 @@ func parsePerftest(name string, args []string) (f perftestFlags, err error) {
 		}
 	}
 	if name == "ib_write_bw" && f.seconds < 2 {
-		return f, fmt.Errorf("Duration must be at least 2 seconds") // without -D the rate of -n messages is measured, which is not simulated
+		return f, fmt.Errorf(" Duration must be at least 2 seconds") // without -D the rate of -n messages is measured, which is not simulated
 	}
 	return f, nil
 }
