@@ -8,8 +8,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/fleet/keys"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/validate/checks"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
@@ -46,6 +48,16 @@ func Busy(f *intent.Fabric, ports []gate.PortWindow) (busy []string, seen int) {
 		}
 	}
 	return busy, seen
+}
+
+// Unread names the switches that could not be read, so that nobody knows what passes them.
+func Unread(f *intent.Fabric, found []checks.Finding) (out []string) {
+	for _, x := range found {
+		if x.ID == fleet.Unread && f.Switch(x.Device) != nil {
+			out = append(out, x.Device)
+		}
+	}
+	return natural.Sorted(out)
 }
 
 func speedOf(f *intent.Fabric, device, port string) units.Rate {

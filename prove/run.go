@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,6 +36,49 @@ const grace = 30
 type hosts interface {
 	Load(ctx context.Context, host string, loads []local.Load) ([]local.Loaded, error)
 	Address(host string) (string, error)
+}
+
+// Ready returns an error that names the hosts of the plan that cannot run perftest, with the reasons:
+// those that cannot be reached, that take no program, or that lack it.
+func (s *Saved) Ready(ctx context.Context, f *fleet.Fabric, at *fleet.Access, workers int) (err error) {
+	l := fleet.NewLoader(f, at)
+	defer func() { err = errors.Join(err, l.Close()) }()
+	return ready(ctx, l, s.Hosts, workers)
+}
+
+func ready(ctx context.Context, on hosts, names []string, workers int) error {
+	type answer struct {
+		host, address string
+		err           error
+	}
+	why := map[string][]string{}
+	err := pool.Ordered(ctx, workers, names, func(ctx context.Context, host string) answer {
+		address, err := on.Address(host)
+		if err == nil {
+			_, err = on.Load(ctx, host, nil)
+		}
+		return answer{host, address, err}
+	}, func(a answer) error {
+		if a.err != nil {
+			what := a.err.Error()
+			if a.address != "" { // without it the reason is the same for many hosts
+				own := regexp.MustCompile(` ?` + regexp.QuoteMeta(a.address) + `(:\d+)?`)
+				what = strings.TrimPrefix(own.ReplaceAllString(what, ""), ": ")
+			}
+			why[what] = append(why[what], a.host)
+		}
+		return nil
+	})
+	if err != nil || len(why) == 0 {
+		return err
+	}
+	var parts []string
+	n := 0
+	for _, what := range natural.Keys(why) {
+		n += len(why[what])
+		parts = append(parts, natural.Fold(why[what])+": "+what)
+	}
+	return fmt.Errorf("%d of %d hosts cannot run the rounds: %s", n, len(names), strings.Join(parts, "; "))
 }
 
 // Run runs the rounds of a plan, which must be bound to the intent of f, and returns the

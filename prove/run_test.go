@@ -55,6 +55,37 @@ func good(p *Plan, s Stage, round int, bad string, factor float64) fake {
 	}}
 }
 
+// Hosts that cannot run the rounds are named once for each reason, whatever their addresses are.
+func TestReady(t *testing.T) {
+	on := unready{}
+	names := []string{"gpu1", "gpu2", "gpu3", "gpu4"}
+	err := ready(t.Context(), on, names, 4)
+	if want := "3 of 4 hosts cannot run the rounds: gpu1,gpu2: connect: no user name for; gpu4: host gpu4 has no address"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if err := ready(t.Context(), on, names[2:3], 1); err != nil {
+		t.Error(err)
+	}
+}
+
+// unready are hosts of which only gpu3 can run the rounds.
+type unready struct{}
+
+func (unready) Address(host string) (string, error) {
+	if host == "gpu4" {
+		return "", errors.New("host gpu4 has no address")
+	}
+	return "192.0.2.10" + host[3:], nil
+}
+
+func (u unready) Load(_ context.Context, host string, loads []local.Load) ([]local.Loaded, error) {
+	address, err := u.Address(host)
+	if host == "gpu3" || err != nil || len(loads) > 0 {
+		return nil, err
+	}
+	return nil, fmt.Errorf("connect %s:22: no user name for %s:22", address, address)
+}
+
 // certify runs one round of each stage against hosts of which one is bad.
 func certify(t *testing.T, p *Plan, bad string, factor float64, down string, findings ...checks.Finding) *Certificate {
 	t.Helper()

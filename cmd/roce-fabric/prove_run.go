@@ -101,6 +101,9 @@ func (a *app) proveRun(ctx context.Context, o proveRunFlags) (err error) {
 	if err := p.Trusted(s.Keys); err != nil {
 		return err
 	}
+	if err := p.Ready(ctx, f, at, a.parallel); err != nil {
+		return fmt.Errorf("%w; nothing was run", err)
+	}
 	if err := a.confirm(ctx, o.yes, fmt.Sprintf("Load %s for about %s?", natural.Fold(p.Hosts), prove.Span(p.Seconds))); err != nil {
 		return err
 	}
@@ -165,9 +168,15 @@ func (a *app) notBusy(ctx context.Context, f *fleet.Fabric, at *fleet.Access, al
 		return err
 	}
 	busy, seen := prove.Busy(f.Fabric(), v.Counted)
+	unread := prove.Unread(f.Fabric(), v.Findings)
 	switch {
-	case seen == 0:
-		a.Warn("no counter shows whether others use the fabric")
+	case len(unread) > 0 && allow == "":
+		return usageHint("make them answer ('roce-fabric validate' says what is wrong), or add --allow traffic",
+			"it is not known whether others use the fabric: %s could not be read; nothing was run", natural.Fold(unread))
+	case seen == 0 && allow == "":
+		return usageHint("add --allow traffic if you know it", "no counter shows whether others use the fabric; nothing was run")
+	case seen == 0 || len(unread) > 0:
+		a.Warn("it is not known whether others use the fabric")
 	case len(busy) > 0 && allow == "":
 		return usageHint("wait until it is idle, or add --allow traffic: the rounds and the other traffic disturb each other",
 			"others use the fabric: %s", words.Some(busy, 3))

@@ -50,13 +50,17 @@ const runMark = "ROCE_FABRIC_PROVE"
 var runName = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // Load runs programs side by side until all have ended, and returns the result of each. When ctx
-// ends, it ends the programs; if this process is killed, timeout(1) ends them.
+// ends, it ends the programs; if this process is killed, timeout(1) ends them. Without programs it
+// only returns an error if the host lacks perftest.
 func (m *Machine) Load(ctx context.Context, loads []Load) ([]Loaded, error) {
-	if len(loads) == 0 || len(loads) > maxLoads {
-		return nil, fmt.Errorf("%d programs: between 1 and %d run at a time", len(loads), maxLoads)
+	if len(loads) > maxLoads {
+		return nil, fmt.Errorf("%d programs: at most %d run at a time", len(loads), maxLoads)
 	}
 	if m.Tools == nil {
 		return nil, fmt.Errorf("run perftest: %w", ErrUnsupported)
+	}
+	if len(loads) == 0 {
+		return nil, m.hasPerftest(ctx)
 	}
 	for i := range loads {
 		if l := &loads[i]; !runName.MatchString(l.Run) || l.Limit < 1 || l.Limit > maxLimit {
@@ -76,6 +80,22 @@ func (m *Machine) Load(ctx context.Context, loads []Load) ([]Loaded, error) {
 	}
 	all.Wait()
 	return out, ctx.Err()
+}
+
+// hasPerftest returns an error unless perftest can be started. Its exit status after --version
+// differs between releases.
+func (m *Machine) hasPerftest(ctx context.Context) error {
+	const seconds = 10
+	ctx, cancel := context.WithTimeout(ctx, (seconds+2*killAfter)*time.Second)
+	defer cancel()
+	res, err := m.Tools.Run(ctx, "timeout", "--kill-after="+strconv.Itoa(killAfter), strconv.Itoa(seconds), "env", runMark+"=look", string(perftest.WriteBW), "--version")
+	switch {
+	case err != nil:
+		return err
+	case res.Code == 127 || res.Code == 126:
+		return fmt.Errorf("%s is not installed", perftest.WriteBW)
+	}
+	return nil
 }
 
 // load runs one program. It starts a client again as long as the other end does not listen.
