@@ -50,14 +50,25 @@ func Busy(f *intent.Fabric, ports []gate.PortWindow) (busy []string, seen int) {
 	return busy, seen
 }
 
-// Unread names the switches that could not be read, so that nobody knows what passes them.
-func Unread(f *intent.Fabric, found []checks.Finding) (out []string) {
+// Others says that others use the fabric, or that nobody knows, and what to do about it; "" if the
+// counters and findings of a window before the rounds show that the fabric is idle.
+func Others(f *intent.Fabric, ports []gate.PortWindow, found []checks.Finding) (what, hint string) {
+	var unread []string
 	for _, x := range found {
 		if x.ID == fleet.Unread && f.Switch(x.Device) != nil {
-			out = append(out, x.Device)
+			unread = append(unread, x.Device)
 		}
 	}
-	return natural.Sorted(out)
+	busy, seen := Busy(f, ports)
+	switch {
+	case len(busy) > 0:
+		return "others use the fabric: " + words.Some(busy, 3), "wait until it is idle, or add --allow traffic: the rounds and the other traffic disturb each other"
+	case len(unread) > 0:
+		return "nobody knows whether others use the fabric: cannot read " + natural.Fold(unread), "'roce-fabric validate' says why; --allow traffic runs the rounds without these counters"
+	case seen == 0:
+		return "no counter shows whether others use the fabric", "add --allow traffic if it is idle"
+	}
+	return "", ""
 }
 
 func speedOf(f *intent.Fabric, device, port string) units.Rate {

@@ -9,9 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/perftest"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
 // fake answers for all hosts: each client reaches what reached says.
@@ -204,6 +207,29 @@ func TestCeiling(t *testing.T) {
 	} {
 		if got := ceilingOf(tt.got); math.Abs(got-tt.want) > 1e-9 {
 			t.Errorf("%v: %.3f, want %.3f", tt.got, got, tt.want)
+		}
+	}
+}
+
+// Rounds are not begun beside other traffic, nor where a switch or all counters are unknown.
+func TestOthers(t *testing.T) {
+	f := fabric(t, []int{2, 2}, 1, false, "")
+	port := gate.PortWindow{Device: "leaf1", Port: "Ethernet1", Span: time.Second, Growth: drivers.PortCounters{{Metric: drivers.QueueBytes}: 1000}}
+	unread := checks.Finding{ID: fleet.Unread, Severity: checks.Error, Device: "leaf2"}
+	host := checks.Finding{ID: fleet.Unread, Severity: checks.Info, Device: "gpu1"}
+	busy := port
+	busy.Growth = drivers.PortCounters{{Metric: drivers.QueueBytes}: 10_000_000_000}
+	for want, x := range map[string]struct {
+		ports []gate.PortWindow
+		found []checks.Finding
+	}{
+		"":                                       {[]gate.PortWindow{port}, []checks.Finding{host}},
+		"others use the fabric: leaf1/Ethernet1": {[]gate.PortWindow{busy}, []checks.Finding{unread}},
+		"nobody knows whether others use the fabric: cannot read leaf2": {[]gate.PortWindow{port}, []checks.Finding{unread}},
+		"no counter shows whether others use the fabric":                {nil, nil},
+	} {
+		if got, hint := Others(f, x.ports, x.found); got != want || (hint == "") != (want == "") {
+			t.Errorf("%q with the hint %q, want %q", got, hint, want)
 		}
 	}
 }

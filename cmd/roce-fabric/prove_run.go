@@ -167,22 +167,14 @@ func (a *app) notBusy(ctx context.Context, f *fleet.Fabric, at *fleet.Access, al
 	if err != nil {
 		return err
 	}
-	busy, seen := prove.Busy(f.Fabric(), v.Counted)
-	unread := prove.Unread(f.Fabric(), v.Findings)
+	what, hint := prove.Others(f.Fabric(), v.Counted, v.Findings)
 	switch {
-	case len(unread) > 0 && allow == "":
-		return usageHint("make them answer ('roce-fabric validate' says what is wrong), or add --allow traffic",
-			"it is not known whether others use the fabric: %s could not be read; nothing was run", natural.Fold(unread))
-	case seen == 0 && allow == "":
-		return usageHint("add --allow traffic if you know it", "no counter shows whether others use the fabric; nothing was run")
-	case seen == 0 || len(unread) > 0:
-		a.Warn("it is not known whether others use the fabric")
-	case len(busy) > 0 && allow == "":
-		return usageHint("wait until it is idle, or add --allow traffic: the rounds and the other traffic disturb each other",
-			"others use the fabric: %s", words.Some(busy, 3))
-	case len(busy) > 0:
-		a.Warn("others use the fabric, which changes what is measured: %s", words.Some(busy, 3))
+	case what == "":
+		return nil
+	case allow == "":
+		return usageHint(hint, "%s; nothing was run", what)
 	}
+	a.Warn("%s", what)
 	return nil
 }
 

@@ -77,10 +77,15 @@ func (h *Host) timeout(ctx context.Context, args []string) (runner.Result, error
 	if name != "ib_write_bw" && name != "ib_write_lat" || h.o.Wire == nil {
 		return said(127, "env: '%s': No such file or directory", name)
 	}
-	if len(args) == 6 && (args[5] == "--version" || args[5] == "-V") {
+	return h.runPerftest(ctx, name, args[5:], said)
+}
+
+// runPerftest simulates a program of perftest.
+func (h *Host) runPerftest(ctx context.Context, name string, args []string, said func(code int, format string, a ...any) (runner.Result, error)) (runner.Result, error) {
+	if len(args) == 1 && (args[0] == "--version" || args[0] == "-V") {
 		return runner.Result{Stdout: []byte("Version: 6.26\n")}, nil
 	}
-	f, err := parsePerftest(name, args[5:])
+	f, err := parsePerftest(name, args)
 	if err != nil {
 		return said(1, "%v\n Parser function exited with Error", err)
 	}
