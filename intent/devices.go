@@ -324,7 +324,7 @@ func (r *resolver) nics(raw *rawMap[rawNIC]) (out []NICLine, first map[string]Po
 	rdma, chosen := map[string]owner{}, map[Selector]owner{}
 	eachEntry(r, raw, nicName.MatchString, ifnameWant, func(e *entry[rawNIC], names []string) {
 		noRDMA := Value[bool]{From: byDefault}
-		if e.V.RDMA.Set && e.V.RDMA.V == noDevice {
+		if e.V.RDMA.Set && e.V.RDMA.V == NoDevice {
 			noRDMA, e.V.RDMA = Value[bool]{V: true, From: Origin{Pos: e.V.RDMA.Pos}}, opt[string]{}
 		}
 		devices := r.inStep(e.V.RDMA, len(names), "rdma", true)
@@ -367,8 +367,8 @@ func (r *resolver) nics(raw *rawMap[rawNIC]) (out []NICLine, first map[string]Po
 	return out, first
 }
 
-// noDevice is the word of the key rdma for a NIC that sends no RDMA.
-const noDevice = "none"
+// NoDevice is the word of the key rdma for a NIC that sends no RDMA.
+const NoDevice = "none"
 
 const ifnameWant = "an interface name of at most 15 characters"
 

@@ -57,6 +57,7 @@ hosts:
     bonds: {bond0: {members: [eth0]}}
     vlans: {bond0.100: {on: bond0, id: 100}}
   gpu4: {address: 198.51.100.5, nics: {"eth[0-1]": {rdma: "mlx5_[0-1]", dpu: "gpu2/eth[0-1]"}}}
+  gpu5: {address: 198.51.100.6, nics: {eth0: {rdma: none}}}
 links:
   - {a: "leaf1/Ethernet[0,8,16]", b: "gpu[1-3]/eth0", cable: 3m, speed: 400G}
 credentials:
@@ -109,6 +110,12 @@ func TestImportTakesOverOrNames(t *testing.T) {
 				if dpu := made.Hosts[i].NICs[k].DPU.V; dpu == (intent.Endpoint{}) || dpu != n.DPU.V {
 					t.Errorf("dpu of %s was %s and is %s", n.Name, n.DPU.V, dpu)
 				}
+			}
+			continue
+		}
+		if h.Name == "gpu5" { // a NIC without RDMA states little else
+			if got := made.Hosts[i].NIC("eth0").NoRDMA; !got.V || got.V != h.NIC("eth0").NoRDMA.V {
+				t.Errorf("rdma: none of %s is lost", h.Name)
 			}
 			continue
 		}
@@ -173,6 +180,7 @@ func sameStated(t *testing.T, at string, a, b reflect.Value) {
 			case !f.IsExported(), f.Type == reflect.TypeFor[intent.Pos](), f.Type == reflect.TypeFor[*intent.Link](), f.Type == reflect.TypeFor[*intent.Host]():
 			case f.Type == reflect.TypeFor[intent.TLS](): // hosts have none
 			case f.Type == reflect.TypeFor[intent.Value[intent.Endpoint]](): // tested with gpu4
+			case f.Name == "NoRDMA": // tested with gpu5
 			default:
 				sameStated(t, at+"."+f.Name, a.Field(i), b.Field(i))
 			}

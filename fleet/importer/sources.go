@@ -322,11 +322,14 @@ func (s *Sources) known(ctx context.Context, o SourceOptions) ([]*intent.Switch,
 	for _, h := range f.Hosts {
 		host := derive.Host{Name: h.Name, Address: h.Address.V, Access: h.Access, Identity: h.Identity, PauseResponse: h.PauseResponse.V, Bonds: h.Bonds, VLANs: h.VLANs}
 		for _, n := range h.NICs {
-			dpu := ""
+			rdma, dpu := n.RDMA.V, ""
+			if n.NoRDMA.V {
+				rdma = intent.NoDevice
+			}
 			if n.DPU.V != (intent.Endpoint{}) {
 				dpu = n.DPU.V.String()
 			}
-			host.NICs = append(host.NICs, derive.NIC{Name: n.Name, Select: n.Select.V, VFs: n.VFs, SFs: n.SFs.V, DPU: dpu, RDMA: n.RDMA.V, RXRing: n.RXRing.V, TXRing: n.TXRing.V,
+			host.NICs = append(host.NICs, derive.NIC{Name: n.Name, Select: n.Select.V, VFs: n.VFs, SFs: n.SFs.V, DPU: dpu, RDMA: rdma, RXRing: n.RXRing.V, TXRing: n.TXRing.V,
 				Buffers: n.Buffers.V, Willing: n.Willing.V, StallPrevention: n.StallPrevention.V, Card: n.CardLine})
 		}
 		s.hosts = append(s.hosts, host)

@@ -92,7 +92,7 @@ type NIC struct {
 	VFs    intent.VFs
 	SFs    int    // number; 0 if unknown
 	DPU    string // "device/port"; "" for none
-	RDMA   string // "" if unknown
+	RDMA   string // "" if unknown, intent.NoDevice if it sends no RDMA
 	// RXRing and TXRing are the descriptors per ring; 0 if unknown.
 	RXRing, TXRing int
 	// Set if the host states buffers: auto, willing: off, stallPrevention: auto.
