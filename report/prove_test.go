@@ -2,12 +2,9 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/roce-fabric/roce-fabric/prove"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
@@ -49,31 +46,12 @@ func TestCertificate(t *testing.T) {
 }
 
 func TestCertificateSchema(t *testing.T) {
-	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(CertificateSchema()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("certificate.json", schema); err != nil {
-		t.Fatal(err)
-	}
-	compiled, err := c.Compile("certificate.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	if err := WriteDocument(&b, proved()); err != nil {
-		t.Fatal(err)
-	}
-	var doc map[string]any
-	if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
-		t.Fatal(err)
-	}
-	if err := compiled.Validate(doc); err != nil {
+	valid, doc := schemaAnd(t, CertificateSchema(), proved())
+	if err := valid.Validate(doc); err != nil {
 		t.Error(err)
 	}
 	doc["verdict"] = "fine"
-	if err := compiled.Validate(doc); err == nil {
+	if err := valid.Validate(doc); err == nil {
 		t.Error("any verdict is valid")
 	}
 }

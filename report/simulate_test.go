@@ -82,32 +82,39 @@ func TestSimulationSchemas(t *testing.T) {
 		schema []byte
 		value  any
 	}{{"runs", PredictionSchema(), predicted(t)}, {"found", RecommendationSchema(), recommended}} {
-		schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(x.schema))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := jsonschema.NewCompiler()
-		if err := c.AddResource("schema.json", schema); err != nil {
-			t.Fatal(err)
-		}
-		compiled, err := c.Compile("schema.json")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var b bytes.Buffer
-		if err := WriteDocument(&b, x.value); err != nil {
-			t.Fatal(err)
-		}
-		var doc map[string]any
-		if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
-			t.Fatal(err)
-		}
-		if err := compiled.Validate(doc); err != nil {
+		valid, doc := schemaAnd(t, x.schema, x.value)
+		if err := valid.Validate(doc); err != nil {
 			t.Error(err)
 		}
 		delete(doc, x.key)
-		if err := compiled.Validate(doc); err == nil {
+		if err := valid.Validate(doc); err == nil {
 			t.Errorf("a document without %s is valid", x.key)
 		}
 	}
+}
+
+// schemaAnd compiles a schema, and returns a value as the JSON document that is written of it.
+func schemaAnd(t *testing.T, schema []byte, value any) (*jsonschema.Schema, map[string]any) {
+	t.Helper()
+	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("schema.json", parsed); err != nil {
+		t.Fatal(err)
+	}
+	valid, err := c.Compile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := WriteDocument(&b, value); err != nil {
+		t.Fatal(err)
+	}
+	var doc map[string]any
+	if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	return valid, doc
 }

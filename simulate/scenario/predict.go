@@ -61,14 +61,7 @@ const samples = 500
 // Predict simulates a fabric: each pattern in each class, with each seed. If the context ends, the
 // result covers what was simulated until then.
 func Predict(ctx context.Context, c *render.Compiler, o Options) (*Prediction, error) {
-	f, err := build(c, o.Running)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.disturb(o); err != nil {
-		return nil, err
-	}
-	classes, err := f.chosen(o.Class)
+	f, classes, err := prepare(c, o)
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +96,18 @@ func Predict(ctx context.Context, c *render.Compiler, o Options) (*Prediction, e
 	out.Assumed = f.assumptions()
 	out.judge(f.intent.Simulation)
 	return out, nil
+}
+
+// prepare builds the network with what the options do to it, and chooses the classes.
+func prepare(c *render.Compiler, o Options) (f *fabric, classes []int, err error) {
+	if f, err = build(c, o.Running); err != nil {
+		return nil, nil, err
+	}
+	if err = f.disturb(o); err != nil {
+		return nil, nil, err
+	}
+	classes, err = f.chosen(o.Class)
+	return f, classes, err
 }
 
 // chosen returns the indexes of the classes to simulate.

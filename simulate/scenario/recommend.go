@@ -123,14 +123,7 @@ func Recommend(ctx context.Context, c *render.Compiler, o Options) (*Recommendat
 	if err := oneIncast(o.Traffic); err != nil {
 		return nil, err
 	}
-	f, err := build(c, o.Running)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.disturb(o); err != nil {
-		return nil, err
-	}
-	classes, err := f.chosen(o.Class)
+	f, classes, err := prepare(c, o)
 	if err != nil {
 		return nil, err
 	}
