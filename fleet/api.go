@@ -161,6 +161,9 @@ const Unread = rollout.Unread
 // hint are kept. NewError returns nil if err is nil.
 func NewError(device string, op Op, err error) *Error { return engine.NewError(device, op, err) }
 
+// NewID returns a name for a run, as [engine.NewID] does.
+func NewID() (string, error) { return engine.NewID() }
+
 // Systems lists the supported switch operating systems.
 var Systems = systems.All
 

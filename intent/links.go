@@ -398,3 +398,14 @@ func (r *resolver) finishPorts() {
 		s.countCarriers()
 	}
 }
+
+// Peer returns the other end of the NIC's link; ok is false if the NIC has no link.
+func (n *NIC) Peer() (e Endpoint, ok bool) {
+	switch {
+	case n.Link == nil:
+		return Endpoint{}, false
+	case n.Link.A.Device == n.Host.Name:
+		return n.Link.B, true
+	}
+	return n.Link.A, true
+}

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -182,13 +183,7 @@ func (r *Result) keep() {
 			}
 			return m.Gbps / max(m.Floor, 1e-9)
 		}
-		switch x, y := rank(a), rank(b); {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
+		return cmp.Compare(rank(a), rank(b))
 	})
 	r.Measures = worst[:min(len(worst), r.Below+r.Missing+mostKept)]
 }
@@ -249,12 +244,8 @@ func concerns(f *intent.Fabric, x checks.Finding, e *End) bool {
 	if at(e.Host, e.NIC) {
 		return true
 	}
-	n := f.Host(e.Host).NIC(e.NIC)
-	there := n.Link.A
-	if there.Device == e.Host {
-		there = n.Link.B
-	}
-	return len(x.Ports) > 0 && at(there.Device, there.Port)
+	there, linked := f.Host(e.Host).NIC(e.NIC).Peer()
+	return linked && len(x.Ports) > 0 && at(there.Device, there.Port)
 }
 
 const certificateKind = "roce-fabric-certificate"
@@ -265,9 +256,18 @@ type certificateDocument struct {
 }
 
 // Save writes the certificate to path, signed with the key of ring unless ring is nil, and returns
-// its digest.
-func (c *Certificate) Save(path string, ring *keys.Ring) (digest string, err error) {
-	return write(path, certificateKind, certificateDocument{header{certificateKind, planFormat}, *c}, ring)
+// it as [OpenCertificate] would.
+func (c *Certificate) Save(path string, ring *keys.Ring) (*Signed, error) {
+	s, err := write(path, certificateKind, certificateDocument{header{certificateKind, planFormat}, *c}, ring)
+	if err != nil {
+		return nil, err
+	}
+	return c.sealed(s), nil
+}
+
+// sealed returns the certificate with its seal.
+func (c *Certificate) sealed(s seal) *Signed {
+	return &Signed{c, s.SHA256, keys.Fingerprint(s.Sig), s.Sig}
 }
 
 // Signed is a certificate from a file.
@@ -288,7 +288,7 @@ func OpenCertificate(path string) (*Signed, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Signed{&d.Certificate, s.SHA256, keys.Fingerprint(s.Sig), s.Sig}, nil
+	return d.sealed(s), nil
 }
 
 // Verify returns an error unless a key that ring trusts signed the certificate.

@@ -39,26 +39,26 @@ type header struct {
 }
 
 // write writes a document to path, signed with the key of ring unless ring is nil. It returns the
-// digest of the document. The file appears only once it is complete.
-func write(path, kind string, document any, ring *keys.Ring) (digest string, err error) {
+// seal of the document. The file appears only once it is complete.
+func write(path, kind string, document any, ring *keys.Ring) (s seal, err error) {
 	line, err := json.Marshal(document)
 	if err != nil {
-		return "", err
+		return s, err
 	}
 	sum := sha256.Sum256(line)
-	s := seal{End: true, SHA256: hex.EncodeToString(sum[:])}
+	s = seal{End: true, SHA256: hex.EncodeToString(sum[:])}
 	if ring != nil {
 		if err := ring.Ensure(); err != nil {
-			return "", err
+			return s, err
 		}
 		s.Sig = ring.Sign(kind, []byte(s.SHA256))
 	}
 	last, err := json.Marshal(s)
 	if err != nil {
-		return "", err
+		return s, err
 	}
 	text := append(append(line, '\n'), append(last, '\n')...)
-	return s.SHA256, atomicfile.WriteOutput(path, text, 0o600)
+	return s, atomicfile.WriteOutput(path, text, 0o600)
 }
 
 // read reads a document of a kind and checks that it is as it was written.
@@ -109,7 +109,8 @@ type planDocument struct {
 // Save writes the plan to path, signed with the key of ring unless ring is nil, and returns its
 // digest.
 func (p *Plan) Save(path string, ring *keys.Ring) (digest string, err error) {
-	return write(path, planKind, planDocument{header{planKind, planFormat}, *p}, ring)
+	s, err := write(path, planKind, planDocument{header{planKind, planFormat}, *p}, ring)
+	return s.SHA256, err
 }
 
 // Saved is a plan from a file.

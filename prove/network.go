@@ -109,12 +109,9 @@ func (n *network) chooseClasses() {
 
 // endOf returns the end for a NIC; nil, and why, if it takes no part.
 func endOf(f *intent.Fabric, x *intent.NIC) (*End, string) {
-	if x.Link == nil {
+	there, linked := x.Peer()
+	if !linked {
 		return nil, "no link"
-	}
-	there := x.Link.A
-	if there.Device == x.Host.Name {
-		there = x.Link.B
 	}
 	sw := f.Switch(there.Device)
 	switch {

@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -49,7 +47,7 @@ func (a *app) proveRunCommand() *cobra.Command {
 	return c
 }
 
-// permitted is what may be run: a plan bound to the intent, in a window, with the devices.
+// permitted is a plan that may run now: it is bound to the intent f, and at reaches the devices.
 type permitted struct {
 	*prove.Saved
 	f  *fleet.Fabric
@@ -107,7 +105,10 @@ func (a *app) proveRun(ctx context.Context, o proveRunFlags) (err error) {
 	if err := a.confirm(ctx, o.yes, fmt.Sprintf("Load %s for about %s?", natural.Fold(p.Hosts), prove.Span(p.Seconds))); err != nil {
 		return err
 	}
-	run := runName(time.Now())
+	run, err := fleet.NewID()
+	if err != nil {
+		return err
+	}
 	// No apply may change the fabric while it is measured.
 	me := store.Self(run, a.file)
 	lock, err := s.Lock(ctx, me)
@@ -136,15 +137,11 @@ func (a *app) certify(ctx context.Context, p permitted, run, out string, s *flee
 	if err != nil {
 		return err
 	}
-	digest, err := c.Save(out, s.Keys)
+	signed, err := c.Save(out, s.Keys)
 	if err != nil {
 		return err
 	}
-	a.Talk("wrote the certificate to %s, digest %s", out, digest)
-	signed, err := prove.OpenCertificate(out)
-	if err != nil {
-		return err
-	}
+	a.Talk("wrote the certificate to %s, digest %s", out, signed.Digest)
 	if err := a.showCertificate(signed); err != nil {
 		return err
 	}
@@ -157,7 +154,7 @@ func (a *app) certify(ctx context.Context, p permitted, run, out string, s *flee
 	return nil
 }
 
-// lookFirst is how long the counters are observed before the rounds.
+// lookFirst is how long the counters are watched for other traffic before the first round.
 const lookFirst = 5 * time.Second
 
 // notBusy returns an error if others use the fabric, unless that is allowed.
@@ -176,11 +173,4 @@ func (a *app) notBusy(ctx context.Context, f *fleet.Fabric, at *fleet.Access, al
 	}
 	a.Warn("%s", what)
 	return nil
-}
-
-// runName returns a name for a run that starts now.
-func runName(now time.Time) string {
-	var b [3]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return now.UTC().Format("20060102-150405") + "-" + hex.EncodeToString(b[:])
 }

@@ -122,7 +122,7 @@ type Draining struct {
 // stops at the first device that fails. begun is false if the lock could not be taken or the
 // audit log not be begun; first is its first record.
 func (r *Run) Reset(ctx context.Context, plans []ResetPlan, res *Result, o Draining, first AuditRecord) (begun bool, err error) {
-	if r.id, err = newID(); err != nil {
+	if r.id, err = NewID(); err != nil {
 		return false, err
 	}
 	me := store.Self(r.id, r.Fabric.Path)

@@ -90,7 +90,7 @@ func NewRun(devices []Device, o Options) *Run {
 // roll back; "" for an apply. The run works on devices; there is nothing to do on those in
 // idle. first is the first record of the audit log.
 func (r *Run) Begin(of string, devices, idle []string, first AuditRecord) (err error) {
-	if r.id, err = newID(); err != nil {
+	if r.id, err = NewID(); err != nil {
 		return err
 	}
 	r.journal, err = begin(r.Store, r.id, entry{Fabric: r.Fabric.Name, Intent: r.Fabric.Intent, Path: r.Fabric.Path, Of: of, Devices: devices, idle: idle})
@@ -147,9 +147,9 @@ type Task struct {
 	Plain *Device
 }
 
-// newID returns a name for a run: the time to the millisecond, so that names sort in the order
+// NewID returns a name for a run: the time to the millisecond, so that names sort in the order
 // of the runs, and a random part, so that no two runs share a name.
-func newID() (string, error) {
+func NewID() (string, error) {
 	var b [2]byte
 	if _, err := rand.Read(b[:]); err != nil {
 		return "", fmt.Errorf("name the run: %w", err)

@@ -20,7 +20,7 @@ type Load struct {
 	Port string `json:"port"` // the NIC, by its name in the intent
 	// Test says what the program does. The host sets its Device and GID.
 	Test perftest.Options `json:"test"`
-	// Limit is after how many seconds the host ends the program, whoever is still there.
+	// Limit is after how many seconds the host ends the program, even if the other end still runs.
 	Limit int `json:"limit"`
 	// Run names the run that the program belongs to. It is in the command line of timeout(1), by
 	// which an operator finds what a host still runs.

@@ -104,6 +104,7 @@ type search struct {
 	ratio, probability float64 // max through min, and the probability at max
 	original           []simulate.ECN
 	done, parts        int
+	progress           func(part float64) // of this class
 }
 
 // group is the switches of one model whose hosts have one speed.
@@ -129,10 +130,14 @@ func Recommend(ctx context.Context, c *render.Compiler, o Options) (*Recommendat
 	}
 	out := &Recommendations{Fabric: f.intent.Name, Running: natural.Keys(o.Running), For: Span(micros(simulate.TimeOf(o.For))), Seeds: o.Seeds, Found: []Advice{}, Curves: []Curve{}, NotModelled: NotModelled}
 	for i, class := range classes {
-		s := &search{fabric: f, ctx: ctx, opt: o, class: class}
+		s := &search{fabric: f, ctx: ctx, opt: o, class: class, progress: func(part float64) {
+			if o.Progress != nil {
+				o.Progress((float64(i) + min(part, 1)) / float64(len(classes)))
+			}
+		}}
 		s.start()
 		groups := s.groups(c)
-		s.parts = len(groups) * (len(drainTimes) + 2) * (len(classes) - i)
+		s.parts = len(groups) * (len(drainTimes) + 2)
 		found, err := s.all(groups)
 		if err != nil {
 			return nil, err
@@ -312,9 +317,7 @@ func (s *search) try(p Pattern, queue int, curve func(port int) simulate.ECN) (T
 	}
 	e := s.Ports[queue].Classes[s.class].ECN
 	results, err := s.measure(s.ctx, p, s.class, s.opt, simulate.TimeOf(s.opt.For)/2, func(part float64) {
-		if s.opt.Progress != nil {
-			s.opt.Progress(min(1, (float64(s.done)+part)/float64(max(s.parts, 1))))
-		}
+		s.progress((float64(s.done) + part) / float64(max(s.parts, 1)))
 	})
 	for i := range s.Ports {
 		s.Ports[i].Classes[s.class].ECN = s.original[i]

@@ -7,7 +7,7 @@ import (
 )
 
 // lands returns the traffic class and the queue of packets of a class by the maps of a switch for
-// their first DSCP. Those of the intent stand for maps that the switch does not show.
+// their first DSCP. Where the switch does not show its maps, it is as the intent says.
 func lands(have *qos.Device, port string, k *intent.Class) (tc, queue int) {
 	maps := have.ClassifiedBy(port)
 	if maps == nil || len(k.DSCP.V) == 0 || maps.DSCPToTC[k.DSCP.V[0]] == qos.Unmanaged {
