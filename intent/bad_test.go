@@ -107,6 +107,16 @@ var badCases = []struct {
 		`6:25: ecn states a probability, but neither min and max nor auto`, false},
 	{"ECN auto and fixed", class3 + "  a: {priority: 3, dscp: rest, ecn: {auto: true, min: 1KB, max: 2KB, probability: 5.5%}}\n", `5:37: ecn has both auto and min or max` + "\n" +
 		`5:83: probability: 5.5% is not a whole percentage`, false},
+	{"ECN by no speed", class3 + "  a: {priority: 3, dscp: rest, ecn: {bySpeed: {100: {min: 1KB, max: 2KB}, 99G: {min: 1KB, max: 2KB}, 1600G: {min: 1KB, max: 2KB}, 1.6T: {min: 1KB, max: 2KB}}}}\n", `5:48: "100" is not a speed such as 100G`, true},
+	{"ECN by unknown speed", class3 + "  a: {priority: 3, dscp: rest, ecn: {bySpeed: {99G: {min: 1KB, max: 2KB}, 1600G: {min: 1KB, max: 2KB}, 1.6T: {min: 1KB, max: 2KB}}}}\n", `5:48: speed: 99G is not a link rate` + "\n" +
+		`5:104: 1.6T is the same speed as at 5:75`, false},
+	{"ECN by speed, half", class3 + "  a: {priority: 3, dscp: rest, ecn: {bySpeed: {100G: {min: 1KB}, 200G: {}}}}\n", `5:54: "100G" has no max` + "\n" +
+		`5:72: "200G" has no max` + "\n" + `5:72: "200G" has no min`, true},
+	{"ECN by speed, wrong", class3 + "  a: {priority: 3, dscp: rest, ecn: {bySpeed: {100G: {min: 2KB, max: 1KB}, 200G: {min: 0B, max: 1KB, probability: 0.5%}}}}\n", `5:60: min 2KB is above max 1KB` + "\n" +
+		`5:88: min: 0 would mark every packet` + "\n" + `5:115: probability: 0.5% is not a whole percentage`, false},
+	{"ECN without the speed of a port", class3 + "  a: {priority: 3, dscp: rest, ecn: {bySpeed: {100G: {min: 1KB, max: 2KB}}}}\n" + devices + "links: [{a: \"l1/Ethernet[0,4]\", b: \"l2/Ethernet[0,4]\", cable: 5m, speed: 400G}, {a: l1/Ethernet8, b: h1/n0, cable: 3m, speed: 200G}]\n",
+		`5:37: ecn of class "a" has no curve for 200G, the speed of l1/Ethernet8` + "\n" + `5:37: ecn of class "a" has no curve for 400G, the speed of l1/Ethernet0`, false},
+	{"ECN by speed of a port without one", class3 + "  a: {priority: 3, dscp: rest, ecn: {bySpeed: {100G: {min: 1KB, max: 2KB}}}}\nswitches: {l1: {os: sonic, ports: {Ethernet0: {admin: up}}}}\n", `6:36: l1/Ethernet0 has no speed, by which class "a" has its curve`, false},
 	{"ECN word", class3 + "  a: {priority: 3, dscp: rest, ecn: atuo}\n", `5:37: ecn must be auto, off, keep or a map, not "atuo"`, true},
 	{"ECN kept with a probability", class3 + "  a: {priority: 3, dscp: rest, ecn: keep}\nroles: {leaf: {classes: {a: {ecn: {probability: 5%}}}}}\nswitches: {s: {os: sonic, role: leaf}}\n", `6:35: ecn states a probability for a class whose ecn is keep`, false},
 	{"class name", class3 + "  a b: {priority: 3, dscp: rest}\n", `5:3: "a b" is not a class name of at most 32 letters, digits, dashes and underscores`, true},

@@ -13,6 +13,7 @@ type resolver struct {
 	problems *problems
 	layers   map[*Settings]*layer   // by their settings
 	plain    map[plainKey]*Settings // for ports of NICs without RDMA
+	atSpeed  map[speedKey]*Settings // for ports of one speed; nil if no curve depends on the speed
 	raw      *rawFabric
 	limits   limits
 	removed  []string // Options.Without
@@ -80,7 +81,7 @@ func (r *resolver) baseLayer() {
 	for _, e := range r.raw.Classes.Entries {
 		c := Class{Name: e.Key, Pos: e.Pos, Priority: from(e.V.Priority, 0), Rest: e.V.DSCP.Word == "rest"}
 		var t tuning
-		t.apply(&e.V.rawTuning, r.problems)
+		t.apply(&e.V.rawTuning, r)
 		r.classIndex[e.Key] = len(r.classes)
 		r.classes = append(r.classes, c)
 		l.tuning = append(l.tuning, t)

@@ -208,24 +208,6 @@ const (
 // RDMA reports whether the class carries RDMA: it is lossless, or its mode is lossy.
 func (c *Class) RDMA() bool { return c.Lossless.V || c.Mode.V == ModeLossy }
 
-// ECN is the marking curve of a class as the operator wrote it.
-type ECN struct {
-	Mode        Value[ECNMode]
-	Min, Max    Value[qos.Threshold] // only for ECNFixed
-	Probability Value[units.Percent] // at Max, whole percent; also for ECNAuto
-}
-
-// ECNMode says where the ECN thresholds of a class come from.
-type ECNMode int
-
-// The ECN modes.
-const (
-	ECNOff   ECNMode = iota
-	ECNFixed         // min and max are stated
-	ECNAuto          // computed from speed and buffer
-	ECNKeep          // the switch keeps its own curve, which is not compared
-)
-
 // Watchdog configures the PFC watchdog, which is on unless the intent turns it off.
 type Watchdog struct {
 	Enabled Value[bool]

@@ -3,9 +3,6 @@ package intent
 import (
 	"reflect"
 	"slices"
-
-	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
 // layer holds the settings that the files state for a fabric, role, device or port, merged with
@@ -26,13 +23,6 @@ type layer struct {
 type tuning struct {
 	rawTuning // without ECN
 	curve     curve
-}
-
-type curve struct {
-	mode        opt[ECNMode] // if not set, follows from lossless
-	min, max    opt[qos.Threshold]
-	probability opt[units.Percent]
-	pos         Pos // position of the last ecn block
 }
 
 // over replaces dst with src if src is set.
@@ -79,19 +69,19 @@ func (l *layer) applyCommon(c *rawCommon) {
 	overlay(&l.keep, c.Keep)
 }
 
-func (t *tuning) apply(raw *rawTuning, p *problems) {
+func (t *tuning) apply(raw *rawTuning, r *resolver) {
 	switch {
 	case raw.Lossless.Set && raw.Mode.Set:
-		p.addf(raw.Mode.Pos, "remove one of the two", "mode and lossless say the same thing")
+		r.problems.addf(raw.Mode.Pos, "remove one of the two", "mode and lossless say the same thing")
 	case raw.Lossless.Set: // the inner layer's key replaces the outer layer's
 		t.Mode = opt[string]{}
 	case raw.Mode.Set:
 		t.Lossless = opt[bool]{}
 	}
 	overlay(&t.rawTuning, raw)
-	t.curve.apply(&raw.ECN, p)
+	t.curve.apply(&raw.ECN, r)
 	if raw.Strict.Set && raw.Strict.V && raw.Bandwidth.Set {
-		p.addf(raw.Bandwidth.Pos, "remove bandwidth or strict; maxRate limits a strict class", "a strict class has no share of the bandwidth")
+		r.problems.addf(raw.Bandwidth.Pos, "remove bandwidth or strict; maxRate limits a strict class", "a strict class has no share of the bandwidth")
 	}
 }
 
@@ -101,45 +91,6 @@ func (t *tuning) lossless() opt[bool] {
 		return stated(t.Mode.V == ModeLossless, t.Mode.Pos)
 	}
 	return t.Lossless
-}
-
-// ecnWords holds the YAML words of the modes; [ECNFixed] is written as thresholds instead.
-var ecnWords = [...]string{ECNOff: "off", ECNAuto: "auto", ECNKeep: "keep"}
-
-// apply merges an ecn block over the outer one: a word or auto replaces the mode, min and max
-// select [ECNFixed], and a probability alone keeps the mode.
-func (c *curve) apply(raw *orWord[rawECN], p *problems) {
-	if !raw.Set {
-		return
-	}
-	c.pos = raw.Pos
-	if raw.Word != "" {
-		*c = curve{mode: stated(ECNMode(slices.Index(ecnWords[:], raw.Word)), raw.Pos), pos: raw.Pos}
-		return
-	}
-	b := &raw.Body
-	fixed := b.Min.Set || b.Max.Set
-	switch {
-	case b.Auto.V:
-		if fixed {
-			p.addf(raw.Pos, "", "ecn has both auto and min or max")
-		}
-		*c = curve{mode: stated(ECNAuto, b.Auto.Pos), probability: c.probability, pos: raw.Pos}
-	case fixed:
-		if c.mode.V != ECNFixed {
-			c.min, c.max = opt[qos.Threshold]{}, opt[qos.Threshold]{}
-		}
-		c.mode = stated(ECNFixed, raw.Pos)
-		over(&c.min, b.Min)
-		over(&c.max, b.Max)
-	case b.Auto.Set:
-		p.addf(b.Auto.Pos, "add min and max, or write ecn: off", "auto: false leaves the curve without min and max")
-	case !b.Probability.Set:
-		p.addf(raw.Pos, "write auto, off, keep, or {min: 150KB, max: 1500KB, probability: 5%}", "ecn states nothing")
-	case c.mode.Set && (c.mode.V == ECNOff || c.mode.V == ECNKeep):
-		p.addf(raw.Pos, "add min and max, or auto: true", "ecn states a probability for a class whose ecn is %s", ecnWords[c.mode.V])
-	}
-	over(&c.probability, b.Probability)
 }
 
 func (r *resolver) derive(base *layer, classes *rawMap[rawOverride], common *rawCommon) *layer {
@@ -154,7 +105,7 @@ func (r *resolver) derive(base *layer, classes *rawMap[rawOverride], common *raw
 			r.problems.addf(e.Pos, didYouMean(e.Key, r.classNames()), "no class %q in the fabric", e.Key)
 			continue
 		}
-		l.tuning[i].apply(&e.V.rawTuning, r.problems)
+		l.tuning[i].apply(&e.V.rawTuning, r)
 	}
 	if k := common.Keep; k != nil && k.CodePoints.Set {
 		r.problems.addf(k.CodePoints.Pos, "state it at the top level", "the classes have the same code points in the whole fabric: codePoints is no setting of a part of it")

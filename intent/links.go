@@ -366,7 +366,8 @@ func (r *resolver) applyNoRDMA(p *Port) {
 	}
 }
 
-// finishPorts copies the settings of the links to their ports.
+// finishPorts copies the settings of the links to their ports, and adapts the settings of ports to
+// their NIC and their speed.
 func (r *resolver) finishPorts() {
 	type pair struct {
 		port *PortLine
@@ -394,6 +395,7 @@ func (r *resolver) finishPorts() {
 					r.out.atHosts |= p.Settings.Lossless()
 				}
 			}
+			r.applySpeed(p)
 		}
 		s.countCarriers()
 	}

@@ -109,6 +109,14 @@ type rawECN struct {
 	Max         opt[qos.Threshold] `key:"max" doc:"Queue length from which every packet is marked, in the same units."`
 	Probability opt[units.Percent] `key:"probability" doc:"Probability at max, whole percent. Default 5%."`
 	Auto        opt[bool]          `key:"auto" doc:"Compute min and max."`
+	BySpeed     rawMap[rawCurve]   `key:"bySpeed" keys:"rate" doc:"Curves by the speed of the port, such as 100G. A port of another speed has what else ecn states; it is an error if that is nothing."`
+}
+
+// rawCurve has the first fields of rawECN.
+type rawCurve struct {
+	Min         opt[qos.Threshold] `key:"min" req:"true" doc:"Queue length at which marking begins, as in ecn."`
+	Max         opt[qos.Threshold] `key:"max" req:"true" doc:"Queue length from which every packet is marked, in the same units."`
+	Probability opt[units.Percent] `key:"probability" doc:"Probability at max, whole percent. Default: what ecn states for all speeds, else 5%."`
 }
 
 type rawPFC struct {

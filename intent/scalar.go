@@ -88,6 +88,7 @@ var textRules = map[string]textRule{
 	"url":       {re: lazyre.New(`^https://[A-Za-z0-9.:[\]-]+([/?][!-~]*)?$`), want: "an address such as https://change.example.net/roce", hint: "it is https, without a user; the token has a key of its own"},
 	"pciVendor": {re: lazyre.New(`^(nvidia|broadcom|intel|amd|(0x)?[0-9a-fA-F]{4})$`), want: "nvidia, broadcom, intel, amd or the number of a PCI vendor"},
 	"pci":       {re: lazyre.New(`^([0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]$`), want: "a PCI address such as 0000:3b:00.0"},
+	"rate":      {re: lazyre.New(`^[0-9]+(\.[0-9]+)? ?(G|M|T)$`), want: "a speed such as 100G"},
 	"rail":      {re: lazyre.New(`^([1-9][0-9]{0,2}|` + rangeText + `)$`), want: "a number from 1, or a range of them", hint: "write 3, or \"[1-8]\" for a range of names"},
 	"load":      {re: lazyre.New(`^(always|pairs|ring|incast(:[1-9][0-9]{0,4}(:[1-9][0-9]{0,4})?)?|alltoall(:[0-9.]+[KMGT]?i?B)?|allreduce:[0-9.]+[KMGT]?i?B)$`), want: "a traffic pattern", hint: "write always, incast:8:1, pairs, ring, alltoall or allreduce:64MB"},
 	"jump":      {re: lazyre.New(`^[A-Za-z0-9_.-]+@([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]+$`), want: "user@host:port"},

@@ -106,36 +106,6 @@ func (r *resolver) whole(key string, p opt[units.Percent]) {
 	}
 }
 
-func (r *resolver) ecn(c *Class, k *curve) ECN {
-	mode := ECNOff
-	if c.RDMA() {
-		mode = ECNAuto
-	}
-	e := ECN{Mode: from(k.mode, mode), Min: from(k.min, qos.Threshold{}), Max: from(k.max, qos.Threshold{}), Probability: from(k.probability, DefaultECNProbability)}
-	r.whole("probability", k.probability)
-	switch e.Mode.V {
-	case ECNOff:
-		if !k.mode.Set && k.probability.Set {
-			r.problems.addf(k.pos, "add min and max, or auto: true", "ecn states a probability, but neither min and max nor auto")
-		}
-		e.Probability = Value[units.Percent]{From: byDefault}
-	case ECNKeep:
-		e.Probability = Value[units.Percent]{From: byDefault}
-	case ECNFixed:
-		switch {
-		case !k.min.Set:
-			r.problems.addf(k.pos, "", "ecn has max but no min")
-		case !k.max.Set:
-			r.problems.addf(k.pos, "", "ecn has min but no max")
-		case k.min.V.N == 0:
-			r.problems.addf(k.min.Pos, "", "min: 0 would mark every packet")
-		case k.min.V.Above(k.max.V):
-			r.problems.addf(k.min.Pos, "", "min %s is above max %s", k.min.V, k.max.V)
-		}
-	}
-	return e
-}
-
 // shareBandwidth divides the remaining bandwidth equally among the weighted classes without a
 // stated share.
 func (r *resolver) shareBandwidth(s *Settings) {

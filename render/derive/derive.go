@@ -149,6 +149,7 @@ func Derive(in Input) (*Result, error) {
 		return nil, err
 	}
 	d.foldCurves(trial)
+	d.foldSpeeds(trial.Fabric())
 	d.foldPolls(trial)
 	d.choose()
 	text := d.document()

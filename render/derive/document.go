@@ -100,6 +100,8 @@ func (k curve) node(override bool) *node {
 		return bare("keep")
 	case !k.on:
 		return bare("off")
+	case k.bySpeed != nil:
+		return k.bySpeed.node(override)
 	}
 	usual := k.prob == int(intent.DefaultECNProbability)
 	if k.auto && usual {

@@ -60,6 +60,7 @@ type curve struct {
 	keep     bool
 	min, max qos.Threshold // unused if auto
 	prob     int
+	bySpeed  *speeds // instead of all others but on
 }
 
 // dog holds watchdog settings.

@@ -91,6 +91,10 @@ var keyCases = []keyCase{
 	{key: "ECN.max", at: "classes|rdma|ecn|max", values: [2]any{"1600KB", "3MB"}},
 	{key: "ECN.probability", at: "classes|rdma|ecn|probability", values: [2]any{"20%", "100%"}},
 	{key: "ECN.auto", at: "classes|rdma|ecn", values: [2]any{m{"auto": true, "probability": "10%"}, m{"auto": true, "probability": "20%"}}},
+	{key: "ECN.bySpeed", at: "classes|rdma|ecn|bySpeed", values: [2]any{m{"400G": m{"min": "160KB", "max": "1600KB"}, "100G": m{"min": "80KB", "max": "800KB"}}, m{"400G": m{"min": "320KB", "max": "3200KB"}, "100G": m{"min": "80KB", "max": "800KB"}}}},
+	{key: "Curve.min", at: "classes|rdma|ecn|bySpeed|400G|min", values: [2]any{"160KB", "300KB"}, with: []edit{{"classes|rdma|ecn|bySpeed|400G|max", "1600KB"}}},
+	{key: "Curve.max", at: "classes|rdma|ecn|bySpeed|400G|max", values: [2]any{"1600KB", "3MB"}, with: []edit{{"classes|rdma|ecn|bySpeed|400G|min", "160KB"}}},
+	{key: "Curve.probability", at: "classes|rdma|ecn|bySpeed|400G|probability", values: [2]any{"20%", "100%"}, with: []edit{{"classes|rdma|ecn|bySpeed|400G|min", "160KB"}, {"classes|rdma|ecn|bySpeed|400G|max", "1600KB"}}},
 
 	{key: "Override.queue", at: "roles|leaf|classes|bulk|queue", values: [2]any{2, 4}, refused: m2{"nxos": "give the class the queue of its priority"}},
 	{key: "Override.lossless", at: leafPort + "|classes|bulk|lossless", values: [2]any{true, false}, refused: m2{"nxos": "on the whole switch"}, some: true},

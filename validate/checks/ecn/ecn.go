@@ -251,8 +251,8 @@ func curves(r *checks.Switch, p *intent.Port, q *qos.Port, k *intent.Class) {
 		assumed = " by ecn: auto"
 	}
 	r.Setting(fmt.Sprintf("class %s at %s of %s%s", k.Name, p.Speed.V, checks.RoleOf(r.Device.Switch), checks.Towards(p)), e.V.String(), assumed, p, qos.KindECN.At(k.Queue.V),
-		func(s *intent.Settings) intent.Origin { return s.Class(k.Name).ECN.Mode.From },
-		func(s *intent.Settings) intent.Origin { return s.Class(k.Name).ECN.Probability.From })
+		func(s *intent.Settings) intent.Origin { return s.Class(k.Name).ECN.At(p.Speed.V).Mode.From },
+		func(s *intent.Settings) intent.Origin { return s.Class(k.Name).ECN.At(p.Speed.V).Probability.From })
 }
 
 func otherCurve(o *checks.Outlier) {
