@@ -103,7 +103,7 @@ func (a *accountant) timer(f forms.Found) forms.Claim {
 	case len(a.guarded) == 0:
 		return forms.Inert("no port has a watchdog")
 	case len(users) == 0:
-		return forms.Inert("every port has an interface-multiplier")
+		return forms.Inert("every port has an " + wordPortMultiplier)
 	}
 	return forms.Sets(users, qos.KindWatchdog.Attr())
 }
@@ -114,7 +114,7 @@ func (a *accountant) timed(key string) (out []string) {
 		return a.guarded
 	}
 	for _, port := range a.guarded {
-		if rest, _ := a.v.line(port, keyWatchdog); !strings.Contains(rest, "interface-multiplier") {
+		if rest, _ := a.v.line(port, keyWatchdog); !strings.Contains(rest, wordPortMultiplier) {
 			out = append(out, port)
 		}
 	}

@@ -1,9 +1,12 @@
 package nxos
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -90,6 +93,7 @@ func ChangeWithin(have *Config, desired *qos.Device, m ClassModel, kept Shared) 
 	}
 	n := need{ports: map[string]part{}, kept: kept}
 	running, _ := Decode(have, m)
+	want = keepGroups(want, running)
 	if !n.add(qos.Diff(running, want), running) {
 		return nil
 	}
@@ -103,6 +107,34 @@ func ChangeWithin(have *Config, desired *qos.Device, m ClassModel, kept Shared) 
 		}
 	}
 	return plan(have, want, m, n)
+}
+
+// keepGroups returns want with the group that a traffic class has wherever want does not say which:
+// there a class is not in the group of its number.
+func keepGroups(want, running *qos.Device) *qos.Device {
+	kept := *want
+	kept.Ports = maps.Clone(want.Ports)
+	for name, p := range want.Ports {
+		have := running.Ports[name]
+		if have == nil || p.Maps.V == nil {
+			continue
+		}
+		m := *p.Maps.V
+		for tc, g := range have.Maps.V.TCToQueue {
+			if m.TCToQueue[tc] == qos.Unmanaged && int(g) != tc {
+				m.TCToQueue[tc] = g
+			}
+			if m.PFCToQueue[tc] == qos.Unmanaged && p.PFC.V.Has(tc) {
+				m.PFCToQueue[tc] = have.Maps.V.PFCToQueue[tc]
+			}
+		}
+		if m != *p.Maps.V {
+			port := *p
+			port.Maps.V = &m
+			kept.Ports[name] = &port
+		}
+	}
+	return &kept
 }
 
 // Encode returns the configuration that Change makes on a switch that has the ports of d and
@@ -141,6 +173,12 @@ func (n *need) add(changes []qos.Change, running *qos.Device) bool {
 				set(&n.network)
 			case qos.DSCPToTC, qos.PCPToTC:
 				p = partMaps
+			case qos.TCToQueue:
+				p = partMaps
+				// If it remains after the maps were written, the group still pauses another priority.
+				if n.ports[c.Port]&partMaps != 0 {
+					set(&n.network)
+				}
 			}
 		case qos.KindECN:
 			p = partECN
@@ -238,10 +276,10 @@ func (p *planner) port(name, input, output string) {
 		line(keyMTU, "mtu "+strconv.Itoa(want.MTU.V))
 	}
 	if parts&partPFC != 0 && want.PFC.Set {
-		p.toggle(name, keyPFC, want.PFC.V != 0)
+		p.toggle(name, keyPFC, want.PFC.V != 0, "on")
 	}
 	if parts&partWatchdog != 0 && want.Watchdog.Set {
-		p.toggle(name, keyWatchdog, want.Watchdog.V.Enabled)
+		p.toggle(name, keyWatchdog, want.Watchdog.V.Enabled, p.watchdogOn(want.Watchdog.V))
 	}
 	attach := func(key, policy string) {
 		if policy != "" && p.v.attached(name, key) != policy {
@@ -268,18 +306,28 @@ func (p *planner) port(name, input, output string) {
 	}
 }
 
+// watchdogOn returns what follows the key of the watchdog on a port. A port that detects a storm
+// later or sooner than the switch has a multiplier of its own.
+func (p *planner) watchdogOn(w qos.Watchdog) string {
+	t := p.all.timers
+	if !p.all.ok || w.Detect == t.interval*time.Duration(t.multiplier) {
+		return "on"
+	}
+	return fmt.Sprintf("on %s %d", wordPortMultiplier, w.Detect/t.interval)
+}
+
 // toggle turns a feature on or off that is off by default and that a port may take from its
-// port-channel.
-func (p *planner) toggle(name, key string, on bool) {
+// port-channel. enabled is what follows the key if it is on.
+func (p *planner) toggle(name, key string, on bool, enabled string) {
 	own := p.v.ports[name]
 	rest, _ := p.v.line(name, key)
 	is := firstWord(rest) == "on"
 	if key == keyWatchdog {
-		is = rest == "on"
+		is = rest == enabled
 	}
 	if on {
 		if !is {
-			p.set(own.Text, "", key, key+" on")
+			p.set(own.Text, "", key, key+" "+enabled)
 		}
 		return
 	}

@@ -85,8 +85,9 @@ func TestChangeReachesDesiredAndUndoComesBack(t *testing.T) {
 		was, _ := Decode(old, EightQueue)
 		for name, p := range running.Ports {
 			before := was.Ports[name]
-			if want.Ports[name] == nil && (p.Queues != before.Queues || p.Maps.V.DSCPToTC != before.Maps.V.DSCPToTC || p.Maps.V.PCPToTC != before.Maps.V.PCPToTC) {
-				t.Fatalf("the queues or maps of %s, which is not in the intent, are others", name)
+			groups, had := newView(now, EightQueue).input(name).table, newView(old, EightQueue).input(name).table
+			if want.Ports[name] == nil && (p.Queues != before.Queues || groups != had) {
+				t.Fatalf("the queues or groups of %s, which is not in the intent, are others", name)
 			}
 		}
 		if was, is := Digest(old, want, EightQueue), Digest(now, want, EightQueue); (was == is) != (len(edit) == 0) {

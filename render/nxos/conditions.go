@@ -179,10 +179,11 @@ func (k *conditioner) classified(p *qos.Port, g int) {
 		class := lines.FreeName("ROCE", maxName, func(n string) bool { return k.v.classMaps[n] != nil })
 		return fmt.Sprintf("class-map type qos match-any %s / %s / policy-map type qos %s / class %s / %s %d / interface %s / %s %s", class, match, in, class, keyGroup, g, k.port, keyInput, in)
 	}
+	m := p.Maps.V
 	check := func(what, key string, want, table []int8) (asked bool) {
 		var elsewhere []int
 		for i, tc := range want {
-			if int(tc) == g {
+			if int(groupOfClass(m, tc)) == g {
 				asked = true
 				if int(table[i]) != g {
 					elsewhere = append(elsewhere, i)
@@ -195,7 +196,7 @@ func (k *conditioner) classified(p *qos.Port, g int) {
 		}
 		return asked
 	}
-	if m := p.Maps.V; m != nil {
+	if m != nil {
 		dscp := check("DSCP", keyDSCP, m.DSCPToTC[:], have.dscp())
 		pcp := check("priority", keyCoS, m.PCPToTC[:], have.pcp())
 		if dscp || pcp {

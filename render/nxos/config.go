@@ -4,8 +4,9 @@
 //
 // QoS on NX-OS consists of three kinds of policy that only the qos-group number connects: input
 // policies classify packets into groups, one network-qos policy sets the MTU and the pauses of
-// each group for the whole switch, and queuing policies schedule and mark. In this package a
-// traffic class, its group and its queue have the same number.
+// each group for the whole switch, and queuing policies schedule and mark. In this package a group
+// and its queue have the same number, and so has its traffic class, unless the group pauses another
+// priority than its number.
 //
 // The package does no I/O and knows no particular device: what a model or release refuses beyond
 // [Refusals] is for the driver to find out. Do not compare configurations as text: NX-OS prints

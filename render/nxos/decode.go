@@ -302,7 +302,7 @@ func (v *view) watchdog(port string, paused qos.PrioritySet, t timers) qos.Watch
 		switch option {
 		case "disable-action":
 			out.Action = qos.ActionAlert
-		case "interface-multiplier":
+		case wordPortMultiplier:
 			if i+1 < len(w) {
 				if n, ok := lines.Number(w[i+1], 1000); ok && n > 0 {
 					out.Detect = t.interval * time.Duration(n)

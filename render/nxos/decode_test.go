@@ -364,7 +364,7 @@ func TestFourQueues(t *testing.T) {
 	c := parse(t, fourQueues())
 	d, unknown := Decode(c, FourQueue)
 	p := d.Ports["Ethernet1/1"]
-	if len(unknown) > 0 || p.PFC.V != qos.Priorities(3) || p.Maps.V.PFCToQueue[3] != 2 || p.Maps.V.DSCPToTC[26] != 2 || !p.Queues[3].Scheduler.V.Strict || p.Queues[2].Scheduler.V.Weight != 50 {
+	if len(unknown) > 0 || p.PFC.V != qos.Priorities(3) || p.Maps.V.PFCToQueue[3] != 2 || p.Maps.V.DSCPToTC[26] != 3 || p.Maps.V.TCToQueue[3] != 2 || p.Maps.V.TCToQueue[2] != 3 || !p.Queues[3].Scheduler.V.Strict || p.Queues[2].Scheduler.V.Weight != 50 {
 		t.Errorf("pfc %s, queues %v, unknown %v", p.PFC.V, p.Queues[:4], unknown)
 	}
 	want := roce()
@@ -373,7 +373,7 @@ func TestFourQueues(t *testing.T) {
 	}
 	m := *want.Ports["Ethernet1/1"].Maps.V
 	m.DSCPToTC[48] = 2
-	m.DSCPToTC[26], m.PFCToQueue[3] = 1, 1
+	m.TCToQueue[3], m.TCToQueue[1], m.PFCToQueue[3] = 1, 3, 1
 	wp := want.Ports["Ethernet1/1"]
 	wp.Maps.V, wp.Queues[1], wp.Queues[3] = &m, wp.Queues[3], qos.Queue{}
 	wp.Queues[2].Scheduler = qos.Of(qos.Scheduler{Strict: true})
@@ -395,7 +395,7 @@ func TestFourQueues(t *testing.T) {
 		t.Errorf("refused %s", fields)
 	}
 	// The DSCP map decides whether a priority can be paused, whatever the PCP map says.
-	for lossless, fields := range map[int8]string{1: "maps.pcp_to_tc ", 0: "maps.pcp_to_tc maps.pfc_to_queue pfc "} {
+	for lossless, fields := range map[int8]string{3: "maps.pcp_to_tc ", 0: "maps.pcp_to_tc maps.pfc_to_queue pfc "} {
 		m := *wp.Maps.V
 		m.PCPToTC[3], m.PCPToTC[7], m.DSCPToTC[26] = 1, 7, lossless
 		wp.Maps.V = &m

@@ -1,6 +1,7 @@
 package nxos
 
 import (
+	"slices"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -72,8 +73,20 @@ func fitMaps(m *qos.Maps, trust qos.Trust, pfc qos.PrioritySet) *qos.Maps {
 			out.PFCToQueue[i] = qos.Unmanaged
 		}
 	}
+	leaveUnused(&out)
 	out.Unmanage(qos.TCToGroup, qos.PFCToGroup, qos.TCToDSCP)
 	return &out
+}
+
+// leaveUnused leaves open in which group a traffic class without packets is if another class has the
+// group of its number.
+func leaveUnused(m *qos.Maps) {
+	used := func(tc int8) bool { return slices.Contains(m.DSCPToTC[:], tc) || slices.Contains(m.PCPToTC[:], tc) }
+	for tc, g := range m.TCToQueue {
+		if g >= 0 && int(g) != tc && !used(g) {
+			m.TCToQueue[g] = qos.Unmanaged
+		}
+	}
 }
 
 func fitPoll(d *qos.Device) {

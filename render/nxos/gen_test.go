@@ -42,10 +42,24 @@ func device(t *rapid.T, ports int) *qos.Device {
 		used = append(used, p)
 		d.Classes = append(d.Classes, c)
 	}
+	// A lossless class may be in a group without a class of its own, if a port pauses it.
+	apart := false
+	for i := range d.Classes {
+		c := &d.Classes[i]
+		g := rapid.IntRange(1, 2*qos.NumPriorities).Draw(t, "group")
+		taken := func(o qos.Class) bool { return o.Priority == g || o.Queue == g }
+		if c.Lossless && !c.Strict && g < strictFrom && g < qos.NumPriorities && !slices.ContainsFunc(d.Classes, taken) {
+			c.Queue, apart = g, true
+		}
+	}
 	trust := rapid.SampledFrom([]qos.Trust{qos.TrustDSCP, qos.TrustDSCP, qos.TrustPCP}).Draw(t, "trust")
 	var sets []*qos.Maps
 	for range rapid.IntRange(1, 2).Draw(t, "map sets") {
-		sets = append(sets, drawMaps(t, trust, used, lossless))
+		m := drawMaps(t, trust, used, lossless)
+		for _, c := range d.Classes {
+			m.TCToQueue[c.Priority], m.PFCToQueue[c.Priority] = int8(c.Queue), int8(c.Queue)
+		}
+		sets = append(sets, m)
 	}
 	var queues [][qos.NumPriorities]qos.Queue
 	for range rapid.IntRange(1, 2).Draw(t, "queue sets") {
@@ -63,7 +77,7 @@ func device(t *rapid.T, ports int) *qos.Device {
 			Maps: qos.Of(rapid.SampledFrom(sets).Draw(t, "maps")), Queues: rapid.SampledFrom(queues).Draw(t, "queues"),
 			PFC: qos.Of(lossless), Watchdog: qos.Of(qos.Watchdog{}),
 		}
-		if rapid.IntRange(0, 4).Draw(t, "no pfc") == 0 {
+		if rapid.IntRange(0, 4).Draw(t, "no pfc") == 0 && (i > 0 || !apart) {
 			p.PFC.V = 0
 		}
 		if p.PFC.V != 0 && rapid.Bool().Draw(t, "watchdog") {

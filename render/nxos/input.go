@@ -28,8 +28,12 @@ func (p *planner) resolve(port string) (input, bool) {
 	}
 	have := p.v.input(port)
 	in := input{}
-	copy(in.dscp(), m.DSCPToTC[:])
-	copy(in.pcp(), m.PCPToTC[:])
+	for i, tc := range m.DSCPToTC {
+		in.dscp()[i] = groupOfClass(m, tc)
+	}
+	for i, tc := range m.PCPToTC {
+		in.pcp()[i] = groupOfClass(m, tc)
+	}
 	managed := func(n int8) bool { return n >= 0 }
 	in.byDSCP, in.byPCP = slices.ContainsFunc(in.dscp(), managed), slices.ContainsFunc(in.pcp(), managed)
 	for _, t := range []struct {
@@ -236,7 +240,7 @@ func (k *classMaps) name(policy string, group int8, matches []string) string {
 	}
 	base := mapName(fmt.Sprintf("TC%d", group))
 	for _, c := range k.p.want.Classes {
-		if c.Priority == int(group) {
+		if c.Queue == int(group) {
 			base = mapName(c.Name)
 			break
 		}

@@ -76,15 +76,13 @@ func (r *refuser) check(p *qos.Port) {
 	}
 	r.queues(p)
 	if w := p.Watchdog.V; p.Watchdog.Set && w.Enabled {
-		one := w
-		one.Priorities = 0
 		switch {
 		case w.Action != qos.ActionDrop:
 			r.add(qos.KindWatchdog.Attr(), "the watchdog of NX-OS drops; there is no action %s", w.Action)
 		case pfc != "" || !p.PFC.Set || w.Priorities != p.PFC.V:
 			r.add(qos.KindWatchdog.Attr(), "the watchdog of NX-OS guards what the port pauses, not %s", w.Priorities)
-		case one != r.all.watchdog:
-			r.add(qos.KindWatchdog.Attr(), "a switch has one watchdog: most ports have %s", strings.Replace(r.all.watchdog.String(), " {}", "", 1))
+		case !r.all.guards(w):
+			r.add(qos.KindWatchdog.Attr(), "a switch has one watchdog, and a port at most a multiplier of its own, of 1 to %d polling intervals until it detects a storm; most ports have %s", maxPortMultiplier, strings.Replace(r.all.watchdog.String(), " {}", "", 1))
 		case !r.all.ok:
 			r.add(qos.KindWatchdog.Attr(), "this tool writes a polling interval of %s to %s, detection after 1 to %d and restoration after 0 to %d of them; none gives %s and %s",
 				minInterval, maxInterval, maxMultiplier, maxRestore, w.Detect, w.Restore)
@@ -93,9 +91,10 @@ func (r *refuser) check(p *qos.Port) {
 }
 
 func (r *refuser) maps(m *qos.Maps, pfc string) {
+	tcs := trafficClasses(r.all.pauses)
 	for tc, q := range m.TCToQueue {
-		if q != qos.Unmanaged && int(q) != tc {
-			r.add(qos.KindMap.Table(qos.TCToQueue), "on NX-OS traffic class %d is queue %d; give the class the queue of its priority", tc, tc)
+		if q >= 0 && q < qos.NumPriorities && int(tcs[q]) != tc {
+			r.add(qos.KindMap.Table(qos.TCToQueue), "on NX-OS only a lossless class has another queue than its priority; queue %d has traffic class %d, not %d", q, tcs[q], tc)
 			break
 		}
 	}
@@ -148,7 +147,8 @@ func (r *refuser) pfc(p *qos.Port) string {
 }
 
 func mapsInto(m *qos.Maps, g int) bool {
-	return slices.Contains(m.DSCPToTC[:], int8(g)) || slices.Contains(m.PCPToTC[:], int8(g))
+	into := func(tc int8) bool { return groupOfClass(m, tc) == int8(g) }
+	return slices.ContainsFunc(m.DSCPToTC[:], into) || slices.ContainsFunc(m.PCPToTC[:], into)
 }
 
 func (r *refuser) queues(p *qos.Port) {
@@ -225,7 +225,10 @@ func (m ClassModel) Refusals(d *qos.Device) []render.Refusal {
 				qos.Table
 				is string
 			}{{qos.DSCPToTC, "map of DSCPs"}, {qos.PCPToTC, "map of priorities"}} {
-				to := p.Maps.V.Table(table.Table)
+				to := slices.Clone(p.Maps.V.Table(table.Table))
+				for i := range to {
+					to[i] = groupOfClass(p.Maps.V, to[i])
+				}
 				if n := int(slices.Max(to)); n > m.top() {
 					add(qos.KindMap.Table(table.Table), n)
 					refused = fmt.Sprintf("a priority is paused where its traffic is classified, and the port's %s is refused: %s", table.is, no(n))
@@ -295,7 +298,15 @@ func Warnings(d *qos.Device, m ClassModel) []string {
 			add("%s has both link pause and PFC; a port can use only one of them", name)
 		}
 	}
-	if n := len(commonOf(d, ports).pauses); n > 3 {
+	pauses := commonOf(d, ports).pauses
+	for _, name := range ports {
+		for _, n := range d.Ports[name].PFC.V.List() {
+			if g, ok := pauses[n]; ok && g != n && d.Ports[name].Maps.V != nil && slices.Contains(d.Ports[name].Maps.V.DSCPToTC[:], int8(n)) {
+				add("qos-group %d pauses priority %d and takes packets by DSCP; where the two numbers differ, Cisco's QoS guide advises to classify by CoS alone", g, n)
+			}
+		}
+	}
+	if n := len(pauses); n > 3 {
 		add("the switch is to pause %d priorities; not every Nexus has the buffers for more than three", n)
 	}
 	return out
@@ -333,12 +344,12 @@ func accepted(d *qos.Device, m ClassModel) *qos.Device {
 }
 
 // Doubts lists lines of an edit that a switch might refuse, as far as public sources tell: an
-// MTU of a switched port other than 1500 and "system jumbomtu", and lines on a member of a
-// port-channel.
+// MTU of a switched port other than 1500 and "system jumbomtu", lines on a member of a
+// port-channel, and multipliers of ports, whose line no public document shows.
 func Doubts(e Edit, have *Config) []string {
 	v := newView(have, EightQueue)
 	jumbo, _, _ := last(v.global, "system jumbomtu")
-	var switched, members []string
+	var switched, members, multiplied []string
 	for _, s := range e {
 		h, _ := headOf(s.Section)
 		own := v.ports[h.name]
@@ -352,6 +363,8 @@ func Doubts(e Edit, have *Config) []string {
 			members = append(members, h.name)
 		case s.Key == keyMTU && !routed && mtu != strconv.Itoa(defaultMTU) && mtu != cmp.Or(jumbo, strconv.Itoa(maxMTU)):
 			switched = append(switched, h.name)
+		case s.Key == keyWatchdog && strings.Contains(s.Line, wordPortMultiplier):
+			multiplied = append(multiplied, h.name)
 		}
 	}
 	var out []string
@@ -361,6 +374,7 @@ func Doubts(e Edit, have *Config) []string {
 	}{
 		{switched, `a port without "no switchport" may take no MTU but 1500 and that of "system jumbomtu"`},
 		{members, "a member of a port-channel may take its lines from the port-channel alone"},
+		{multiplied, wordPortMultiplier + " is an attribute of the switch, but no public document shows its line"},
 	} {
 		if ports := slices.Compact(natural.Sorted(doubt.ports)); len(ports) > 0 {
 			out = append(out, fmt.Sprintf("%s: %s; a switch that refuses a line refuses the plan as a whole", natural.Fold(ports), doubt.why))

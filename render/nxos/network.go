@@ -50,6 +50,35 @@ func (n *network) pauses() map[int]int {
 	return out
 }
 
+// trafficClasses returns the traffic class of each qos-group, given the group that each paused
+// priority stops. A group has the class of its number; but if pauses of that priority do not stop
+// it, it has the class of the lowest priority that does, and trades with the group of that number.
+func trafficClasses(pauses map[int]int) (of [qos.NumPriorities]int8) {
+	for g := range of {
+		of[g] = int8(g)
+	}
+	given := map[int]bool{}
+	for p := range qos.NumPriorities {
+		g, paused := pauses[p]
+		if own, ok := pauses[g]; !paused || given[g] || ok && own == g && g != p {
+			continue
+		}
+		given[g] = true
+		at := slices.Index(of[:], int8(p))
+		of[at], of[g] = of[g], of[at]
+	}
+	return of
+}
+
+// groupOfClass returns the qos-group of a traffic class: the queue that the maps give it, else the
+// group of its number. Values that are not traffic classes stay as they are.
+func groupOfClass(m *qos.Maps, tc int8) int8 {
+	if tc >= 0 && tc < qos.NumPriorities && m.TCToQueue[tc] >= 0 {
+		return m.TCToQueue[tc]
+	}
+	return tc
+}
+
 // mtu returns the largest packet size of a group, in bytes: the MTU of its class, or 1500 if the
 // policy has no class for it.
 func (n *network) mtu(group int) int {

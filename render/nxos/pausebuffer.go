@@ -64,7 +64,8 @@ func pauseBufferOf(text string) (h qos.Headroom, ok bool) {
 
 const maxPauseBuffer = 1 << 28 // bytes
 
-// readGroups sets the headroom of the groups that a port pauses.
+// readGroups sets the headroom of what a port pauses, by priority, as NX-OS has no map between
+// priorities and groups of the buffer.
 func (v *view) readGroups(name string, p *qos.Port) {
 	buffers := v.readPauseBuffers(v.attached(name, keyQueuingInput))
 	if len(buffers) == 0 {
@@ -72,7 +73,7 @@ func (v *view) readGroups(name string, p *qos.Port) {
 	}
 	for n, g := range v.network.pauses() {
 		if h, ok := buffers[g]; ok && p.PFC.V.Has(n) {
-			p.Groups[g].Lossless, p.Groups[g].Headroom = qos.Of(true), qos.Of(h)
+			p.Groups[n].Lossless, p.Groups[n].Headroom = qos.Of(true), qos.Of(h)
 		}
 	}
 }

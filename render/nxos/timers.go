@@ -3,6 +3,7 @@ package nxos
 import (
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
@@ -13,6 +14,31 @@ const (
 	defaultMultiplier = 1
 	defaultRestore    = 10
 )
+
+// wordPortMultiplier precedes the multiplier of a port in the line of its watchdog. It replaces the
+// multiplier of the switch (Nexus 9000 NX-OS QoS Configuration Guide, Configuring Priority Flow
+// Control). The range is the one of 9.3(2); later releases take more (interfaceMutiplier,
+// Cisco-NX-OS-device.yang).
+const (
+	wordPortMultiplier = "interface-multiplier"
+	maxPortMultiplier  = 11
+)
+
+// guards reports whether the watchdog of a switch, with a multiplier of the port if needed, does what
+// a port wants.
+func (c *common) guards(w qos.Watchdog) bool {
+	w.Priorities = 0
+	if w == c.watchdog {
+		return true
+	}
+	if !c.ok {
+		return false
+	}
+	n := w.Detect / c.timers.interval
+	asMost := w
+	asMost.Detect = c.watchdog.Detect
+	return asMost == c.watchdog && w.Detect%c.timers.interval == 0 && n >= 1 && n <= maxPortMultiplier
+}
 
 // timers holds the watchdog timers, which apply to the whole switch.
 type timers struct {

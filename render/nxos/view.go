@@ -310,18 +310,22 @@ func (v *view) readInput(name string) *classifier {
 	policy := v.policies[typeQoS][name]
 	defer func() {
 		m := qos.UnmappedMaps()
-		copy(m.DSCPToTC[:], k.dscp())
-		copy(m.PCPToTC[:], k.pcp())
-		for i := range m.TCToQueue {
-			m.TCToQueue[i] = int8(i)
+		pauses := v.network.pauses()
+		tcs := trafficClasses(pauses)
+		for i, g := range k.dscp() {
+			m.DSCPToTC[i] = tcs[g]
 		}
-		for n, g := range v.network.pauses() {
-			m.PFCToQueue[n] = int8(g)
+		for i, g := range k.pcp() {
+			m.PCPToTC[i] = tcs[g]
 		}
 		several := false
-		for i := range m.TCToDSCP {
-			to, one := rewritten(k.dscp(), leaves[:], int8(i))
-			m.TCToDSCP[i], several = to, several || !one
+		for g, tc := range tcs {
+			m.TCToQueue[tc] = int8(g)
+			to, one := rewritten(k.dscp(), leaves[:], int8(g))
+			m.TCToDSCP[tc], several = to, several || !one
+		}
+		for n, g := range pauses {
+			m.PFCToQueue[n] = int8(g)
 		}
 		for _, l := range rewriting {
 			if several {

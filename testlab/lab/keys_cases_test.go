@@ -75,7 +75,8 @@ var keyCases = []keyCase{
 	{key: "Class.dscp", at: "classes|bulk|dscp", values: [2]any{[]any{10, 12}, []any{8}}},
 	{key: "Class.pcp", at: "classes|bulk|pcp", values: [2]any{[]any{1}, []any{1, 2}}, inert: true},
 	{key: "Class.pcp", at: "classes|bulk|pcp", values: [2]any{[]any{1}, []any{1, 2}}, with: []edit{{"trust", "pcp"}}, finds: "CLS-04"},
-	{key: "Class.queue", at: "classes|bulk|queue", values: [2]any{2, 4}, refused: m2{"nxos": "give the class the queue of its priority"}},
+	{key: "Class.queue", at: "classes|bulk|queue", values: [2]any{2, 4}, refused: m2{"nxos": "only a lossless class has another queue"}},
+	{key: "Class.queue", at: "classes|rdma|queue", values: [2]any{4, 5}},
 	{key: "Class.lossless", at: "classes|bulk|lossless", values: [2]any{true, false}},
 	{key: "Class.mode", at: "classes|rdma", values: [2]any{m{"priority": 3, "dscp": []any{26}, "mode": "lossy", "bandwidth": "50%"}, m{"priority": 3, "dscp": []any{26}, "mode": "lossless", "bandwidth": "50%"}}},
 	{key: "Class.strict", at: "classes|bulk|strict", values: [2]any{true, false}, with: []edit{{"classes|bulk|bandwidth", drop{}}, {"classes|bulk|maxRate", "10G"}}, refused: m2{"nxos": "strict queues adjacent"}, some: true},
@@ -96,7 +97,7 @@ var keyCases = []keyCase{
 	{key: "Curve.max", at: "classes|rdma|ecn|bySpeed|400G|max", values: [2]any{"1600KB", "3MB"}, with: []edit{{"classes|rdma|ecn|bySpeed|400G|min", "160KB"}}},
 	{key: "Curve.probability", at: "classes|rdma|ecn|bySpeed|400G|probability", values: [2]any{"20%", "100%"}, with: []edit{{"classes|rdma|ecn|bySpeed|400G|min", "160KB"}, {"classes|rdma|ecn|bySpeed|400G|max", "1600KB"}}},
 
-	{key: "Override.queue", at: "roles|leaf|classes|bulk|queue", values: [2]any{2, 4}, refused: m2{"nxos": "give the class the queue of its priority"}},
+	{key: "Override.queue", at: "roles|leaf|classes|bulk|queue", values: [2]any{2, 4}, refused: m2{"nxos": "only a lossless class has another queue"}},
 	{key: "Override.lossless", at: leafPort + "|classes|bulk|lossless", values: [2]any{true, false}, refused: m2{"nxos": "on the whole switch"}, some: true},
 	{key: "Override.mode", at: "roles|leaf|classes|bulk|mode", values: [2]any{"lossy", "lossy"}, inert: true, finds: "ECN-14"},
 	{key: "Override.strict", at: "switches|leaf1|classes|bulk|strict", values: [2]any{true, false}, with: []edit{{"classes|bulk|bandwidth", drop{}}, {"classes|bulk|maxRate", "10G"}}, refused: m2{"nxos": "strict queues adjacent"}, some: true},
@@ -181,7 +182,7 @@ var keyCases = []keyCase{
 	{key: "Port.mtu", at: leafPort + "|mtu", values: [2]any{m{"fabric": 9214}, m{"fabric": 9050}}},
 	{key: "Port.buffers", at: leafPort + "|buffers", values: [2]any{m{"fanIn": 2}, m{"fanIn": 4}}, inert: true},
 	{key: "Port.keep", at: leafPort + "|keep", values: [2]any{m{"queues": true}, m{"queues": false}}, inert: true},
-	{key: "Port.classes", at: leafPort + "|classes", values: [2]any{m{"bulk": m{"queue": 2}}, m{"bulk": m{"queue": 4}}}, refused: m2{"eos": "one set of maps for the whole switch", "nxos": "give the class the queue of its priority"}},
+	{key: "Port.classes", at: leafPort + "|classes", values: [2]any{m{"bulk": m{"queue": 2}}, m{"bulk": m{"queue": 4}}}, refused: m2{"eos": "one set of maps for the whole switch", "nxos": "only a lossless class has another queue"}},
 
 	{key: "Link.cable", at: "links|2|cable", values: [2]any{"30m", "100m"}, inertOn: []string{"eos", "nxos"}},
 	{key: "Link.speed", at: "links|2|speed", values: [2]any{"400G", "100G"}, refused: m2{"sonic": "does not change the speed of a port"}, some: true, inertOn: []string{"eos", "nxos"}, finds: "PRT-04"},
