@@ -1,6 +1,8 @@
 package nxos
 
 import (
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -65,5 +67,47 @@ func (v *view) readTimers() timers {
 		interval:   time.Duration(number(keyInterval, defaultInterval)) * time.Millisecond,
 		multiplier: number(keyMultiplier, defaultMultiplier),
 		restore:    number(keyRestore, defaultRestore),
+	}
+}
+
+// watchdogOn returns what follows the key of the watchdog on a port. A port that detects a storm
+// later or sooner than the switch has a multiplier of its own.
+func (p *planner) watchdogOn(w qos.Watchdog) string {
+	t := p.all.timers
+	if !p.all.ok || w.Detect == t.interval*time.Duration(t.multiplier) {
+		return "on"
+	}
+	return fmt.Sprintf("on %s %d", wordPortMultiplier, w.Detect/t.interval)
+}
+
+// global adds the switch-wide settings.
+func (p *planner) global() {
+	parts := part(0)
+	paused := false
+	for _, name := range p.ports {
+		parts |= p.need.ports[name]
+		paused = paused || p.need.ports[name]&partPFC != 0 && p.want.Ports[name].PFC.V != 0
+	}
+	if paused && p.v.overridden() {
+		p.set("", "", keyOverride, "")
+	}
+	have := p.v.readTimers()
+	line := func(key string, n int) { p.set("", "", key, key+" "+strconv.Itoa(n)) }
+	if p.all.ok && (p.need.timers || parts&partWatchdog != 0) {
+		if !have.on {
+			p.set("", "", keyWatchdog, keyWatchdog+" on")
+		}
+		t := p.all.timers
+		if have.interval != t.interval {
+			line(keyInterval, int(t.interval.Milliseconds()))
+		}
+		if have.multiplier != t.multiplier {
+			line(keyMultiplier, t.multiplier)
+		}
+		if have.restore != t.restore {
+			line(keyRestore, t.restore)
+		}
+	} else if poll := p.want.WatchdogPoll; p.need.timers && poll.Set && poll.V != have.interval {
+		line(keyInterval, int(poll.V.Milliseconds()))
 	}
 }
