@@ -85,6 +85,11 @@ var badCases = []struct {
 		`6:26: dscp must be rest or a list, not "rset"`, true},
 	{"DSCP in two classes", class3 + "  a: {priority: 3, dscp: [26, 26]}\n  b: {priority: 0, dscp: [\"24-31\"]}\n  c: {priority: 1, dscp: rest}\n", `5:31: DSCP 26 of class "a" is in class "a" at 5:27` + "\n" +
 		`6:27: DSCP 26 of class "b" is in class "a" at 5:27`, false},
+	{"host DSCP of no class", class3 + "  a: {priority: 3, dscp: [24, 26], hostDSCP: 25}\n  b: {priority: 0, dscp: rest, hostDSCP: 64}\nroles: {leaf: {classes: {a: {hostDSCP: 10}}}}\nswitches: {s: {os: sonic, role: leaf}}\n", `5:46: hostDSCP 25 is no DSCP of class "a", which has 24, 26` + "\n" +
+		`6:42: hostDSCP must be 0 to 63, not 64` + "\n" + `7:40: hostDSCP 10 is no DSCP of class "a", which has 24, 26`, true},
+	{"host DSCP of another class", class3 + "  a: {priority: 3, dscp: [24, 26], hostDSCP: 24}\n  b: {priority: 0, dscp: rest, hostDSCP: 24}\nroles: {leaf: {classes: {a: {hostDSCP: 10}}}}\nswitches: {s: {os: sonic, role: leaf}}\n", `6:42: hostDSCP 24 is no DSCP of class "b", which has 0-23, 25, 27-63` + "\n" +
+		`7:40: hostDSCP 10 is no DSCP of class "a", which has 24, 26`, false},
+	{"host DSCP of a class without any", header + "trust: pcp\nclasses:\n  a: {priority: 3, hostDSCP: 24}\n", `6:30: hostDSCP 24 is no DSCP of class "a", which has none`, false},
 	{"two rests", class3 + "  a: {priority: 3, dscp: rest}\n  b: {priority: 0, dscp: rest}\n", `6:26: class "b" has dscp: rest, but so has class "a" at 5:26`, false},
 	{"undecided DSCP", class3 + "  a: {priority: 3, dscp: [26, 46]}\n  b: {priority: 0, dscp: [\"0-25\", \"47-62\"]}\n", `5:3: no class takes DSCP 27-45, 63`, false},
 	{"no DSCP at all", class3 + "  a: {priority: 3}\n", `5:3: no class takes DSCP 0-63`, false},

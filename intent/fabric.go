@@ -191,6 +191,7 @@ type Class struct {
 	DSCP      Value[[]int] // sorted; with Rest, all code points that no other class names
 	Rest      bool         // set by dscp: rest
 	PCP       Value[[]int] // sorted; defaults to the priority
+	HostDSCP  Value[int]   // with which hosts mark the class: one of DSCP, by default the lowest; -1 if there is none
 	Lossless  Value[bool]
 	Mode      Value[string] // [ModeLossless], [ModeLossy], or "" if not stated
 	Strict    Value[bool]

@@ -95,6 +95,7 @@ type rawTuning struct {
 	Lossless  opt[bool]          `key:"lossless" doc:"PFC is on for the class. Default false."`
 	Mode      opt[string]        `key:"mode" enum:"lossless,lossy" doc:"How RDMA travels in the class: lossless, with PFC, the same as lossless: true; or lossy, without PFC, controlled by ECN alone. Default: RDMA is in the classes that are lossless."`
 	Strict    opt[bool]          `key:"strict" doc:"The queue is served before all weighted ones. Default false."`
+	HostDSCP  opt[int]           `key:"hostDSCP" min:"0" max:"63" doc:"DSCP with which hosts mark what they send in the class: one of its dscp. A role, a switch or a port states it for the hosts linked there. Default: the lowest of dscp; for congestion notifications 48 if dscp has it."`
 	Bandwidth opt[units.Percent] `key:"bandwidth" doc:"Share of the link among weighted classes, whole percent. Classes without one share what is left."`
 	MaxRate   opt[units.Rate]    `key:"maxRate" doc:"Upper limit of the queue."`
 	ECN       orWord[rawECN]     `key:"ecn" words:"auto,off,keep" doc:"Marking curve. auto computes it from speed and buffer; keep leaves the curve that the switch has and does not compare it. Default: auto for a lossless class and with mode, off for others."`

@@ -1,6 +1,8 @@
 package intent
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -83,6 +85,7 @@ func (r *resolver) finish(l *layer) *Settings {
 
 func (r *resolver) tune(c *Class, t *tuning) {
 	c.Queue = from(t.Queue, c.Priority.V)
+	r.hostDSCP(c, t.HostDSCP)
 	c.Lossless, c.Mode = from(t.lossless(), false), from(t.Mode, "")
 	c.Strict = from(t.Strict, false)
 	c.Bandwidth = from(t.Bandwidth, 0)
@@ -97,6 +100,22 @@ func (r *resolver) tune(c *Class, t *tuning) {
 		r.problems.addf(t.MaxRate.Pos, "", "maxRate: 0 would stop the class")
 	}
 	c.ECN = r.ecn(c, &t.curve)
+}
+
+// hostDSCP sets the DSCP with which hosts mark a class.
+func (r *resolver) hostDSCP(c *Class, o opt[int]) {
+	lowest := -1
+	if len(c.DSCP.V) > 0 {
+		lowest = c.DSCP.V[0]
+	}
+	c.HostDSCP = from(o, lowest)
+	if o.Set && !slices.Contains(c.DSCP.V, o.V) {
+		has := "has none"
+		if lowest >= 0 {
+			has = "has " + strings.ReplaceAll(qos.FoldInts(c.DSCP.V), ",", ", ")
+		}
+		r.problems.addf(o.Pos, "add it to dscp of the class, so that all switches have it in the class", "hostDSCP %d is no DSCP of class %q, which %s", o.V, c.Name, has)
+	}
 }
 
 // whole reports a percentage that is not a whole number.

@@ -343,7 +343,7 @@ func (b *builder) notifications(rdma []*intent.Class, want *mlxconfig.Settings) 
 		if d, ok := cnpDSCP(cnp); ok {
 			p.CNPDSCP = qos.Of(d)
 			want.CNPDSCP = d
-			b.from(cnp.DSCP.From, FieldCNPDSCP)
+			b.from(dscpFrom(cnp), FieldCNPDSCP)
 		}
 	case len(several) > 0:
 		b.problem(intent.Origin{Pos: several[0].Pos}, `name the class of congestion notifications "cnp"`, "classes %s are strict and lossy; it is not clear which one carries congestion notifications, so their marking is not set", namesOf(several))
@@ -352,20 +352,36 @@ func (b *builder) notifications(rdma []*intent.Class, want *mlxconfig.Settings) 
 	}
 }
 
-// cnpDSCP returns the DSCP for congestion notifications: the cards' default if the class contains
-// it, so that nothing is programmed without need, or else the lowest of the class.
+// cnpDSCP returns the DSCP for congestion notifications: the stated one, or the cards' default if the
+// class contains it, so that nothing is programmed without need, or else the lowest of the class.
 func cnpDSCP(k *intent.Class) (int, bool) {
 	switch l := k.DSCP.V; {
 	case len(l) == 0:
 		return 0, false
-	case slices.Contains(l, DefaultCNPDSCP):
+	case k.HostDSCP.IsDefault() && slices.Contains(l, DefaultCNPDSCP):
 		return DefaultCNPDSCP, true
 	default:
-		return l[0], true
+		return k.HostDSCP.V, true
 	}
 }
 
-// setDefaultToS marks the traffic that applications do not mark themselves with the first DSCP of
+// dscpFrom returns where the intent states the DSCP with which hosts mark a class.
+func dscpFrom(k *intent.Class) intent.Origin {
+	if k.HostDSCP.IsDefault() {
+		return k.DSCP.From
+	}
+	return k.HostDSCP.From
+}
+
+// DSCPOf returns the DSCP with which a NIC marks a class; -1 if the class has none there.
+func DSCPOf(f *intent.Fabric, n *intent.NIC, class string) int {
+	if k := settingsOf(f, n).Class(class); k != nil {
+		return k.HostDSCP.V
+	}
+	return -1
+}
+
+// setDefaultToS marks the traffic that applications do not mark themselves with the DSCP of hosts in
 // the first RDMA class.
 func (b *builder) setDefaultToS(rdma []*intent.Class) {
 	i := slices.IndexFunc(rdma, func(k *intent.Class) bool { return len(k.DSCP.V) > 0 })
@@ -373,11 +389,11 @@ func (b *builder) setDefaultToS(rdma []*intent.Class) {
 		return
 	}
 	k := rdma[i]
-	tos := toSOf(k.DSCP.V[0])
+	tos := toSOf(k.HostDSCP.V)
 	b.port.ToS, b.port.TrafficClass = qos.Of(tos), qos.Of(tos)
-	b.from(k.DSCP.From, FieldToS, FieldTrafficClass)
+	b.from(dscpFrom(k), FieldToS, FieldTrafficClass)
 	if len(rdma) > 1 {
-		b.problem(k.DSCP.From, "let the applications of the other classes set their own traffic class", "RDMA that sets no traffic class is sent in class %s (DSCP %d), not in %s", k.Name, k.DSCP.V[0], namesOf(slices.Delete(slices.Clone(rdma), i, i+1)))
+		b.problem(k.DSCP.From, "let the applications of the other classes set their own traffic class", "RDMA that sets no traffic class is sent in class %s (DSCP %d), not in %s", k.Name, k.HostDSCP.V, namesOf(slices.Delete(slices.Clone(rdma), i, i+1)))
 	}
 }
 

@@ -195,8 +195,8 @@ func (e *Explanation) firmware(p *Port) {
 func (e *Explanation) classes(s *intent.Settings, p *Port) {
 	for _, k := range s.Classes {
 		c := ClassPath{Name: k.Name, DSCP: qos.FoldInts(k.DSCP.V), Priority: k.Priority.V, TC: k.Priority.V, Lossless: k.Lossless.V, From: k.Pos.String(), ToS: qos.Absent, Share: qos.Absent}
-		if len(k.DSCP.V) > 0 {
-			c.ToS = tosPair(k.DSCP.V[0])
+		if k.HostDSCP.V >= 0 {
+			c.ToS = tosPair(k.HostDSCP.V)
 		}
 		if k.Rest {
 			c.DSCP = strings.TrimSpace(c.DSCP + " (the rest)")

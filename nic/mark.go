@@ -60,13 +60,19 @@ func markOf(f *intent.Fabric, s *intent.Settings, name, kind, class string) (Mar
 	if class == "" {
 		if t := trafficOf(f, name, kind); t != nil {
 			if i := slices.IndexFunc(s.Classes, func(k *intent.Class) bool { return slices.Contains(k.DSCP.V, t.DSCP[0]) }); i >= 0 {
+				if k := s.Classes[i]; !k.HostDSCP.IsDefault() && slices.Contains(t.DSCP, k.HostDSCP.V) {
+					return mark(k, k.HostDSCP.V, k.HostDSCP.From.Pos)
+				}
 				return mark(s.Classes[i], t.DSCP[0], t.Pos)
 			}
 		}
 	}
 	for _, k := range s.Classes {
 		if len(k.DSCP.V) > 0 && (k.Name == class || class == "" && k.RDMA()) {
-			return mark(k, k.DSCP.V[0], k.Pos)
+			if !k.HostDSCP.IsDefault() {
+				return mark(k, k.HostDSCP.V, k.HostDSCP.From.Pos)
+			}
+			return mark(k, k.HostDSCP.V, k.Pos)
 		}
 	}
 	return Mark{}, false

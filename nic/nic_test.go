@@ -138,6 +138,40 @@ func TestDesiredFollowsTheOtherEnd(t *testing.T) {
 	}
 }
 
+// TestHostDSCP checks that NICs mark a class with the DSCP that the intent states for their part of the
+// fabric, that all of them have all DSCPs in the class, and where each value is from.
+func TestHostDSCP(t *testing.T) {
+	text := edit(t, "dscp: [26]", "dscp: [24, 26]", "dscp: [48], strict: true", "dscp: [46, 48, 56], strict: true",
+		"leaf1: {os: sonic,", "leaf2: {os: sonic, address: \"192.0.2.2:8080\"}\n  leaf1: {os: sonic, classes: {rdma: {hostDSCP: 26}, cnp: {hostDSCP: 56}},",
+		"links:", "links:\n  - {a: leaf2/Ethernet0, b: gpu1/ens2f0np0, cable: 10m, speed: 400G}")
+	f := load(t, text)
+	h, problems := Desired(f, f.Host("gpu1"))
+	if len(problems) > 0 {
+		t.Errorf("problems: %v", problems)
+	}
+	for name, want := range map[string]struct{ dscp, cnp, line int }{"ens1f0np0": {26, 56, 10}, "ens2f0np0": {24, 48, 5}} {
+		p := h.Ports[name]
+		if p.ToS.V != toSOf(want.dscp) || p.TrafficClass.V != toSOf(want.dscp) || p.CNPDSCP.V != want.cnp || p.Wanted.V.CNPDSCP != want.cnp {
+			t.Errorf("%s: ToS %d, traffic class %d, CNP DSCP %d and %d", name, p.ToS.V, p.TrafficClass.V, p.CNPDSCP.V, p.Wanted.V.CNPDSCP)
+		}
+		if p.DSCP.V[24] != 3 || p.DSCP.V[26] != 3 {
+			t.Errorf("%s has DSCP 24 in %d and 26 in %d", name, p.DSCP.V[24], p.DSCP.V[26])
+		}
+		if from := fmt.Sprintf(":%d:", want.line); !strings.Contains(p.From[FieldToS], from) {
+			t.Errorf("%s: ToS is from %s", name, p.From[FieldToS])
+		}
+	}
+	marks, err := MarksOf(f, f.Hosts, "", "", "rdma")
+	if err != nil || len(marks) != 2 || marks[0].DSCP != 26 || marks[1].DSCP != 24 {
+		t.Errorf("marks %+v, %v", marks, err)
+	}
+	// Traffic of the intent that has several DSCPs is marked with that of the hosts.
+	f = load(t, strings.Replace(text, "hosts:", "traffic: {nccl: {dscp: [24, 26], kind: gpu}}\nhosts:", 1))
+	if marks, err = MarksOf(f, f.Hosts, "nccl", "", ""); err != nil || len(marks) != 2 || marks[0].DSCP != 26 || marks[1].DSCP != 24 {
+		t.Errorf("marks of traffic %+v, %v", marks, err)
+	}
+}
+
 // A link may name the host first, and may lead to another host.
 func TestDesiredOfALinkTheOtherWayRound(t *testing.T) {
 	text := edit(t, "a: leaf1/Ethernet0, b: gpu1/ens1f0np0", "a: gpu1/ens1f0np0, b: leaf1/Ethernet0", "leaf1: {os: sonic,", "leaf1: {os: sonic, mtu: {host: 4500},",

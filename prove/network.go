@@ -190,5 +190,8 @@ func podsOf(f *intent.Fabric) map[string]int {
 	return out
 }
 
-// tclass returns the traffic class of packets of a class: its first DSCP, and ECN's ECT(0).
-func tclass(k *intent.Class) int { return k.DSCP.V[0]<<2 | 2 }
+// tclass returns the traffic class of packets that a NIC sends in a class: the DSCP with which it marks
+// them, and ECN's ECT(0).
+func (n *network) tclass(from *End, k *intent.Class) int {
+	return nic.DSCPOf(n.fabric, n.fabric.Host(from.Host).NIC(from.NIC), k.Name)<<2 | 2
+}

@@ -302,7 +302,7 @@ func (p *Plan) Flows(s Stage, round int) iter.Seq[Flow] {
 	return func(yield func(Flow) bool) {
 		ports := map[string]int{}
 		flow := func(from, to *End, k *intent.Class) bool {
-			o := perftest.Options{Test: perftest.WriteBW, TClass: tclass(k), Size: s.Size, QPs: 1, Seconds: s.Measure, Port: perftest.FirstPort + ports[to.Host]}
+			o := perftest.Options{Test: perftest.WriteBW, TClass: p.net.tclass(from, k), Size: s.Size, QPs: 1, Seconds: s.Measure, Port: perftest.FirstPort + ports[to.Host]}
 			if s.Pattern == Within || s.Pattern == Across {
 				o.QPs = pairQPs
 			}

@@ -218,7 +218,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// Classes are loaded alone, together, and beside a lossy one; the fan-in is what the intent states.
+// Classes are loaded alone, together, and beside a lossy one, with the DSCP of the hosts; the fan-in is
+// what the intent states.
 func TestStages(t *testing.T) {
 	p := planOf(t, fabric(t, []int{4, 4}, 1, false, `buffers: {fanIn: 5}
 classes:
@@ -226,6 +227,7 @@ classes:
   storage: {priority: 4, dscp: [28, 29], lossless: true, bandwidth: 20%}
   cnp: {priority: 6, dscp: [48], strict: true}
   default: {priority: 0, dscp: rest, bandwidth: 40%}
+roles: {leaf: {classes: {storage: {hostDSCP: 29}}}}
 `), time.Hour)
 	var got []string
 	fans := map[int]bool{}
@@ -255,7 +257,7 @@ classes:
 			t.Error(err)
 		}
 	}
-	if len(marks) != 3 || marks[26<<2|2] != 8 || marks[28<<2|2] != 8 || marks[2] != 8 {
+	if len(marks) != 3 || marks[26<<2|2] != 8 || marks[29<<2|2] != 8 || marks[2] != 8 {
 		t.Errorf("flows by traffic class: %v", marks)
 	}
 }

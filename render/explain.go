@@ -41,21 +41,24 @@ type Explained struct {
 // ClassPath shows the path of a class through the port: from DSCP to priority, queue and
 // marking.
 type ClassPath struct {
-	Name       string   `json:"name"`
-	DSCP       string   `json:"dscp"`
-	DSCPFrom   string   `json:"dscp_from"`
-	Priority   int      `json:"priority"`
-	Queue      int      `json:"queue"`
-	Group      int      `json:"priority_group"`
-	From       string   `json:"from"`
-	Lossless   bool     `json:"lossless"`
-	PFC        string   `json:"pfc"`
-	PFCFrom    string   `json:"pfc_from"`
-	Share      string   `json:"scheduler"`
-	ShareFrom  string   `json:"scheduler_from"`
-	ECN        *ECNPath `json:"ecn,omitempty"`
-	ECNFrom    string   `json:"ecn_from"`
-	ECNMissing string   `json:"ecn_missing,omitempty"`
+	Name     string `json:"name"`
+	DSCP     string `json:"dscp"`
+	DSCPFrom string `json:"dscp_from"`
+	// HostDSCP is the DSCP with which the hosts behind the port mark the class; absent if not stated.
+	HostDSCP     *int     `json:"host_dscp,omitempty"`
+	HostDSCPFrom string   `json:"host_dscp_from,omitempty"`
+	Priority     int      `json:"priority"`
+	Queue        int      `json:"queue"`
+	Group        int      `json:"priority_group"`
+	From         string   `json:"from"`
+	Lossless     bool     `json:"lossless"`
+	PFC          string   `json:"pfc"`
+	PFCFrom      string   `json:"pfc_from"`
+	Share        string   `json:"scheduler"`
+	ShareFrom    string   `json:"scheduler_from"`
+	ECN          *ECNPath `json:"ecn,omitempty"`
+	ECNFrom      string   `json:"ecn_from"`
+	ECNMissing   string   `json:"ecn_missing,omitempty"`
 	// ECNNative is a curve in units of the switch for which no public source gives the size in
 	// bytes; "" if there is none.
 	ECNNative string `json:"ecn_native,omitempty"`
@@ -211,6 +214,9 @@ func classPath(d *Device, p *intent.Port, k *intent.Class) ClassPath {
 	}
 	if k.Rest {
 		out.DSCP += " (the rest)"
+	}
+	if v := k.HostDSCP; !v.IsDefault() && !p.Uplink() {
+		out.HostDSCP, out.HostDSCPFrom = &v.V, v.From.String()
 	}
 	if c.Lossless {
 		out.PFC = "on"

@@ -121,6 +121,9 @@ func (x *explainer) paragraph(head string, more int, text string) {
 
 func (x *explainer) class(c render.ClassPath) {
 	x.writeWithOrigin(fmt.Sprintf("  DSCP %s -> %s, priority %d -> queue %d -> priority group %d", c.DSCP, c.Name, c.Priority, c.Queue, c.Group), c.DSCPFrom)
+	if c.HostDSCP != nil {
+		x.writeWithOrigin(fmt.Sprintf("      hosts mark it with DSCP %d", *c.HostDSCP), c.HostDSCPFrom)
+	}
 	x.writeWithOrigin("      PFC "+c.PFC, c.PFCFrom)
 	x.writeWithOrigin("      scheduler "+c.Share, c.ShareFrom)
 	switch {

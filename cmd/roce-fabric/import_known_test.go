@@ -19,7 +19,7 @@ const knownFabric = `apiVersion: roce-fabric/v1
 kind: Fabric
 name: pod1
 classes:
-  rdma:    {priority: 3, dscp: [26], lossless: true, bandwidth: 60%}
+  rdma:    {priority: 3, dscp: [24, 26], hostDSCP: 26, lossless: true, bandwidth: 60%}
   default: {priority: 0, dscp: rest, bandwidth: 40%}
 mtu: {host: 4200, rdma: 2048}
 buffers: {minLosslessPacket: 512B, overSubscription: 2, fanIn: 3, fanOut: 4, pauseResponse: 2us, headroom: sonic-dyn}
@@ -135,6 +135,7 @@ func TestImportTakesOverOrNames(t *testing.T) {
 	}{
 		{*known.Fabric(), "", "Name Files Hash Switches Hosts Links Settings", map[string]string{"Suppressions": "suppress", "Baselines": "baseline"}},
 		{known.Fabric().Settings.Buffers, "buffers.", "Alpha", nil},
+		{*known.Fabric().Settings.Class("rdma"), "classes.rdma.", "Name Pos Priority Queue DSCP Rest PCP Lossless Mode Strict Bandwidth MaxRate ECN", nil},
 		{known.Fabric().Settings.MTU, "mtu.", "Fabric", map[string]string{"RDMA": "rdma"}},
 		{*known.Fabric().Switch("leaf1").Port("Ethernet0").PortLine, "", "Speed Cable LAG Breakout", map[string]string{"FEC": "fec", "AdminUp": "admin"}},
 	} {

@@ -120,6 +120,11 @@ func (l left) settings(was, is *intent.Settings) {
 	noteDifference(l, "buffers.fanOut", b.FanOut, c.FanOut)
 	noteDifference(l, "buffers.pauseResponse", b.PauseResponse, c.PauseResponse)
 	noteDifference(l, "buffers.headroom", b.Headroom, c.Headroom)
+	for _, k := range was.Classes {
+		if now := is.Class(k.Name); now != nil {
+			noteDifference(l, "classes."+k.Name+".hostDSCP", k.HostDSCP, now.HostDSCP)
+		}
+	}
 }
 
 // noteDifference adds a setting that was stated and now differs.

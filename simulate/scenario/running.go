@@ -7,13 +7,13 @@ import (
 )
 
 // lands returns the traffic class and the queue of packets of a class by the maps of a switch for
-// their first DSCP. Where the switch does not show its maps, it is as the intent says.
+// the DSCP with which hosts mark them there. Where the switch does not show its maps, it is as the intent says.
 func lands(have *qos.Device, port string, k *intent.Class) (tc, queue int) {
 	maps := have.ClassifiedBy(port)
-	if maps == nil || len(k.DSCP.V) == 0 || maps.DSCPToTC[k.DSCP.V[0]] == qos.Unmanaged {
+	if maps == nil || k.HostDSCP.V < 0 || maps.DSCPToTC[k.HostDSCP.V] == qos.Unmanaged {
 		return k.Priority.V, k.Queue.V
 	}
-	tc = max(0, int(maps.DSCPToTC[k.DSCP.V[0]])) // what the map does not list is in traffic class 0
+	tc = max(0, int(maps.DSCPToTC[k.HostDSCP.V])) // what the map does not list is in traffic class 0
 	if q := maps.TCToQueue[tc]; q >= 0 {
 		return tc, int(q)
 	}

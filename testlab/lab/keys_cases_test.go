@@ -75,6 +75,7 @@ var keyCases = []keyCase{
 	{key: "Class.dscp", at: "classes|bulk|dscp", values: [2]any{[]any{10, 12}, []any{8}}},
 	{key: "Class.pcp", at: "classes|bulk|pcp", values: [2]any{[]any{1}, []any{1, 2}}, inert: true},
 	{key: "Class.pcp", at: "classes|bulk|pcp", values: [2]any{[]any{1}, []any{1, 2}}, with: []edit{{"trust", "pcp"}}, finds: "CLS-04"},
+	{key: "Class.hostDSCP", at: "classes|rdma|hostDSCP", values: [2]any{26, 24}, with: []edit{{"classes|rdma|dscp", []any{24, 26}}}},
 	{key: "Class.queue", at: "classes|bulk|queue", values: [2]any{2, 4}, refused: m2{"nxos": "only a lossless class has another queue"}},
 	{key: "Class.queue", at: "classes|rdma|queue", values: [2]any{4, 5}},
 	{key: "Class.lossless", at: "classes|bulk|lossless", values: [2]any{true, false}},
@@ -98,6 +99,7 @@ var keyCases = []keyCase{
 	{key: "Curve.probability", at: "classes|rdma|ecn|bySpeed|400G|probability", values: [2]any{"20%", "100%"}, with: []edit{{"classes|rdma|ecn|bySpeed|400G|min", "160KB"}, {"classes|rdma|ecn|bySpeed|400G|max", "1600KB"}}},
 
 	{key: "Override.queue", at: "roles|leaf|classes|bulk|queue", values: [2]any{2, 4}, refused: m2{"nxos": "only a lossless class has another queue"}},
+	{key: "Override.hostDSCP", at: "roles|leaf|classes|rdma|hostDSCP", values: [2]any{26, 24}, with: []edit{{"classes|rdma|dscp", []any{24, 26}}}},
 	{key: "Override.lossless", at: leafPort + "|classes|bulk|lossless", values: [2]any{true, false}, refused: m2{"nxos": "on the whole switch"}, some: true},
 	{key: "Override.mode", at: "roles|leaf|classes|bulk|mode", values: [2]any{"lossy", "lossy"}, inert: true, finds: "ECN-14"},
 	{key: "Override.strict", at: "switches|leaf1|classes|bulk|strict", values: [2]any{true, false}, with: []edit{{"classes|bulk|bandwidth", drop{}}, {"classes|bulk|maxRate", "10G"}}, refused: m2{"nxos": "strict queues adjacent"}, some: true},
