@@ -46,6 +46,7 @@ func (w *worker) prepare(a *Analysis) {
 	w.seen = newMatrix(a.n)
 	w.isTouched = make([]bool, len(a.n.g.Switches))
 	w.exact, w.exactT = make([]bool, len(a.n.dests)), make([]bool, len(a.n.tunnels))
+	w.rerouted = make([]bool, len(a.n.dests))
 	w.search = search{tarjan: newTarjan(nodes), parent: make([]node, nodes), depth: make([]int32, nodes), stamp: make([]int32, nodes)}
 }
 
@@ -59,7 +60,7 @@ func (w *worker) evaluate(a *Analysis, f failure) outcome {
 	w.reset()
 	any := false
 	for i, d := range w.n.dests {
-		if d == f.sw || !w.repair(d, f, w.st) {
+		if w.rerouted[i] = d != f.sw && w.repair(d, f, w.st); !w.rerouted[i] {
 			continue
 		}
 		w.fromHosts(d, w.st, f)
@@ -69,14 +70,16 @@ func (w *worker) evaluate(a *Analysis, f failure) outcome {
 			any = true
 		}
 	}
+	for i := range w.n.tunnels {
+		// No host needs to send to the end of a tunnel, so that its traffic alone may take a new path.
+		t := &w.n.tunnels[i]
+		if w.exact[w.n.destOf[t.from]] || w.rerouted[w.n.destOf[t.to]] {
+			w.followTunnel(i, f)
+			any = true
+		}
+	}
 	if !any {
 		return outcome{}
-	}
-	for i := range w.n.tunnels {
-		t := &w.n.tunnels[i]
-		if w.exact[w.n.destOf[t.from]] || w.exact[w.n.destOf[t.to]] {
-			w.followTunnel(i, f)
-		}
 	}
 	var out outcome
 	added := w.added(a, &out)

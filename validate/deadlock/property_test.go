@@ -146,12 +146,20 @@ func randomFabric(r *rand.Rand) string {
 
 var fabrics = flag.Int("fabrics", sharedtest.Sized(100, 5000), "how many random fabrics to search")
 
+// hardSeeds are the seeds of random fabrics that were searched wrongly once. In 2574 a failure moves
+// the traffic of a tunnel to a switch that no host sends to, and no other traffic.
+var hardSeeds = []int{2574}
+
 // TestAgainstBruteForce checks that the search agrees with an exhaustive one: whether there is
 // a cycle, how long the shortest is, and exactly which failures create one.
 func TestAgainstBruteForce(t *testing.T) {
 	count := *fabrics
 	cycles, failing := 0, 0
-	for seed := range count {
+	for i := range count + len(hardSeeds) {
+		seed := i
+		if i >= count {
+			seed = hardSeeds[i-count]
+		}
 		text := randomFabric(rand.New(rand.NewPCG(uint64(seed), 1)))
 		f := load(t, text)
 		a, err := New(context.Background(), f)

@@ -29,6 +29,7 @@ type worker struct {
 	isTouched []bool
 	exact     []bool // by destination: whether seen has its turns
 	exactT    []bool // by tunnel
+	rerouted  []bool // by destination: the failure may give a switch a new path to it
 	search    search
 }
 
