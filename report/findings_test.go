@@ -22,6 +22,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/gate"
+	"github.com/roce-fabric/roce-fabric/validate/gate/origin"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -429,6 +431,29 @@ func TestToApply(t *testing.T) {
 	} {
 		if got := strings.Join(Report{Findings: c.found}.ToApply(), " "); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// A window that shows who pauses whom says so first, with what to do, and once.
+func TestSourcesOfPausesComeFirst(t *testing.T) {
+	source := gate.Source{Class: "rdma", Kind: origin.Storm, Device: "gpu1", Port: "ens1f0np0", Paused: []string{"leaf1/Ethernet0"}, What: "pauses of class rdma on 1 link lead to gpu1/ens1f0np0, which stormed"}
+	other := gate.Source{Class: "rdma", Kind: origin.Congestion, Device: "leaf1", What: "pauses of class rdma on 2 links lead to leaf1/Ethernet8"}
+	r := Report{
+		Command: "validate", Fabric: "pod1", Intent: loadFabric(t, fabricFile), Pauses: []gate.Source{source, other, other, other},
+		Findings: []checks.Finding{{ID: gate.Storm, Severity: checks.Error, Device: "gpu1", Ports: []string{"ens1f0np0"}, What: source.What, Fix: source.Fix()}},
+	}
+	var b bytes.Buffer
+	if err := Write(&b, FormText, r, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(b.String()), " ")
+	if !strings.HasPrefix(text, source.What+" stopped: leaf1/Ethernet0 fix: "+source.Fix()+" ") {
+		t.Errorf("begins with %.200s", text)
+	}
+	for _, once := range []string{source.What, source.Fix(), "PFC storm at gpu1 ens1f0np0, 1 error", "error gate:storm gpu1 ens1f0np0: where the pauses come from, above", "more sources of pauses: " + other.What} {
+		if n := strings.Count(text, once); n != 1 {
+			t.Errorf("%q is there %d times in\n%s", once, n, b.String())
 		}
 	}
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -10,6 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
+	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
 // Limits of the text form; the JSON form lists everything.
@@ -17,11 +19,17 @@ const (
 	maxPlaces = 8   // places listed per cause
 	maxWheres = 3   // intent lines listed per cause
 	maxPlace  = 240 // bytes per place
+	maxPauses = 3   // sources of pauses before the verdict; the others follow the findings
 )
 
-// writeText writes the verdict, and then each cause once.
+// writeText writes where the pauses of a window come from, the verdict, and then each cause once.
 func writeText(w io.Writer, r Report, o Options) error {
 	t := Text{W: w, S: o.S}
+	most := min(maxPauses, len(r.Pauses))
+	t.pauses(r.Pauses[:most])
+	if most > 0 {
+		t.printf("\n")
+	}
 	t.verdict(r)
 	if r.If != nil {
 		t.comparison(r.If)
@@ -47,9 +55,12 @@ func writeText(w io.Writer, r Report, o Options) error {
 			t.printf("\n")
 		}
 		section = next
-		t.cause(c, r.whereLabel(c.Wheres()...))
+		t.cause(r, c)
 	}
-	t.pauses(r)
+	if rest := r.Pauses[most:]; len(rest) > 0 {
+		t.printf("\n%s\n", t.S.Bold("more sources of pauses:"))
+		t.pauses(rest)
+	}
 	t.watermarks(r)
 	for i, d := range r.Devices {
 		if i == 0 && d.Looked != "" && len(causes) > 0 {
@@ -117,14 +128,19 @@ func (t *Text) causeBlock(r Report, all []checks.Cause) {
 }
 
 // pauses writes where the PFC pauses of the window come from and which ports they stop.
-func (t *Text) pauses(r Report) {
-	for i, s := range r.Pauses {
-		if i == 0 {
-			t.printf("\n%s\n", t.S.Bold("where the pauses come from:"))
-		}
-		t.indented("  ", "", term.CleanLine(s.What), 2)
-		t.indented("    ", "", "stopped: "+term.CleanLine(words.Some(s.Paused, maxPlaces)), 2)
+// pauses writes who pauses whom, and what to do about it.
+func (t *Text) pauses(sources []gate.Source) {
+	for _, s := range sources {
+		what := term.CleanLine(s.What)
+		t.indented("", t.S.Bold(what), what, 2)
+		t.indented("  ", "", "stopped: "+term.CleanLine(words.Some(s.Paused, maxPlaces)), 2)
+		t.indented("  ", "", "fix: "+s.Fix(), 2)
 	}
+}
+
+// isSource reports whether a cause is a source of pauses that the report states as such.
+func (r Report) isSource(c checks.Cause) bool {
+	return slices.ContainsFunc(r.Pauses, func(s gate.Source) bool { return s.What == c.What })
 }
 
 func (t *Text) verdict(r Report) {
@@ -158,7 +174,7 @@ func alsoOf(ids []string) string {
 	return " (also " + term.CleanLine(strings.Join(ids, ", ")) + ")"
 }
 
-func (t *Text) cause(c checks.Cause, whereLabel string) {
+func (t *Text) cause(r Report, c checks.Cause) {
 	label, style := string(c.Severity), t.S.Dim
 	switch {
 	case c.Suppressed != nil:
@@ -177,8 +193,12 @@ func (t *Text) cause(c checks.Cause, whereLabel string) {
 	case short && len(places) > 0:
 		at = " " + devicesOf(c)
 	}
-	id := term.CleanLine(c.ID)
-	t.indented("", style(label)+" "+t.S.Bold(id), fmt.Sprintf("%s %s%s%s: %s", label, id, also(c), at, term.CleanLine(c.What)), 6)
+	id, what := term.CleanLine(c.ID), term.CleanLine(c.What)
+	paused := r.isSource(c)
+	if paused {
+		what = "where the pauses come from, above"
+	}
+	t.indented("", style(label)+" "+t.S.Bold(id), fmt.Sprintf("%s %s%s%s: %s", label, id, also(c), at, what), 6)
 	if c.Suppressed != nil {
 		t.dim(acceptedBecause(c.Suppressed))
 		return
@@ -198,9 +218,9 @@ func (t *Text) cause(c checks.Cause, whereLabel string) {
 		t.dim("address: " + words.Some(addresses, maxWheres))
 	}
 	if where := shortWheres(c); where != "" {
-		t.dim(whereLabel + ": " + where)
+		t.dim(r.whereLabel(c.Wheres()...) + ": " + where)
 	}
-	if c.Fix != "" {
+	if c.Fix != "" && !paused {
 		t.dim("fix: " + c.Fix)
 	}
 }

@@ -39,7 +39,7 @@ var kernelFaults = []kernelFault{
 	{"another NIC has RDMA in another priority", "dcb app replace dev roce1 dscp-prio 26:1", "error NIC-02 roce1", "", ""},
 	{"a NIC gives RDMA a tenth", "dcb ets set dev roce0 tc-bw 0:90 3:10", "warning SCH-04 roce0", "", ""},
 	{"a NIC serves other traffic first", "dcb ets set dev roce0 tc-tsa 0:strict tc-bw 0:0 3:100", "warning SCH-04 roce0", "", ""},
-	{"RDMA is in the traffic class of the rest", "dcb ets set dev roce0 prio-tc 3:0", "warning SCH-04 roce0", "", ""},
+	{"RDMA is in the traffic class of the rest", "dcb ets set dev roce0 prio-tc 3:0", "error CLS-05 roce0", "", ""},
 	{"a NIC is willing", "dcb ets set dev roce0 willing on", "info DCB-01 roce0", "", "dcb ets set dev roce0 willing off"},
 	{"802.3x on a NIC", "ethtool -A roce0 rx on tx on", "error PFC-05 roce0", "", ""},
 	{"RDMA-CM marks nothing", "echo 0 >" + tosOf, "error NIC-03 roce0", "", ""},
