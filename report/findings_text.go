@@ -194,8 +194,7 @@ func (t *Text) cause(r Report, c checks.Cause) {
 		at = " " + devicesOf(c)
 	}
 	id, what := term.CleanLine(c.ID), term.CleanLine(c.What)
-	paused := r.isSource(c)
-	if paused {
+	if r.isSource(c) {
 		what = "where the pauses come from, above"
 	}
 	t.indented("", style(label)+" "+t.S.Bold(id), fmt.Sprintf("%s %s%s%s: %s", label, id, also(c), at, what), 6)
@@ -203,9 +202,14 @@ func (t *Text) cause(r Report, c checks.Cause) {
 		t.dim(acceptedBecause(c.Suppressed))
 		return
 	}
-	if short {
-		return
+	if !short {
+		t.details(r, c, places, more)
 	}
+}
+
+// details writes the places of a cause, of which more are left out, where the intent states what it is
+// about, and the fix.
+func (t *Text) details(r Report, c checks.Cause, places []string, more int) {
 	if len(places) > 1 || more > 0 {
 		for _, p := range places {
 			t.indented("      ", "", "at "+p, 3)
@@ -220,7 +224,7 @@ func (t *Text) cause(r Report, c checks.Cause) {
 	if where := shortWheres(c); where != "" {
 		t.dim(r.whereLabel(c.Wheres()...) + ": " + where)
 	}
-	if c.Fix != "" && !paused {
+	if c.Fix != "" && !r.isSource(c) {
 		t.dim("fix: " + c.Fix)
 	}
 }
