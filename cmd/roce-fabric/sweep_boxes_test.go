@@ -262,21 +262,42 @@ func (b asicBox) all() map[string]map[string]map[string]string {
 	return c
 }
 
-// namedBox compares an NX-OS switch without the numbers in policy names and the order in which the
-// policies were created: after a run that was cut off between two lines, the next run creates new
-// policies next to the incomplete ones.
+// namedBox compares an NX-OS switch without the numbers in policy names, the order in which the
+// policies were created, and what does nothing: a policy of this tool that nothing attaches, the class
+// of the rest with the group that it has anyway, and what policies say of groups that nothing is
+// classified into. After a run that was cut off between two lines, the next run creates new policies
+// next to incomplete ones and does not complete what already works.
 type namedBox struct{ nxosBox }
 
-var secondName = regexp.MustCompile(`(ROCE-FABRIC-[A-Z]+)-[0-9]+\b`)
+var (
+	secondName   = regexp.MustCompile(`(ROCE-FABRIC-[A-Z]+)-[0-9]+\b`)
+	ownPolicy    = regexp.MustCompile(`^policy-map type \S+ (ROCE-FABRIC-\S+)\n`)
+	classOfGroup = regexp.MustCompile(`(?m)^  class type (?:network-qos c-8q-nq|queuing c-out-8q-q)([1-7])\n(?:    .*\n)*`)
+	doesNothing  = regexp.MustCompile(`(?m)^  class type network-qos .*\n(?:    .*\n)*|^    random-detect .*\n`)
+)
 
 func (b namedBox) meaning() string {
+	state := strings.ReplaceAll(b.state(), "  class class-default\n    set qos-group 0\n", "")
+	state = classOfGroup.ReplaceAllStringFunc(state, func(class string) string {
+		if group := classOfGroup.FindStringSubmatch(class)[1]; strings.Contains(state, "set qos-group "+group+"\n") {
+			return class
+		}
+		return doesNothing.ReplaceAllString(class, "")
+	})
 	var blocks []string
-	for line := range strings.Lines(secondName.ReplaceAllString(b.state(), "$1")) {
+	for line := range strings.Lines(state) {
 		if inner := strings.HasPrefix(line, " "); inner && len(blocks) > 0 {
 			blocks[len(blocks)-1] += line
 		} else {
 			blocks = append(blocks, line)
 		}
+	}
+	blocks = slices.DeleteFunc(blocks, func(block string) bool {
+		m := ownPolicy.FindStringSubmatch(block)
+		return m != nil && !regexp.MustCompile(`(?m)^  service-policy .* `+m[1]+`$`).MatchString(state)
+	})
+	for i := range blocks {
+		blocks[i] = secondName.ReplaceAllString(blocks[i], "$1")
 	}
 	slices.Sort(blocks)
 	return strings.Join(blocks, "")

@@ -70,6 +70,11 @@ func (s *session) judgeReading() {
 	switch {
 	case s.rep.status == exitOK && !same:
 		s.bad("the plan is empty, and the devices are %s, %s", s.is(0), s.is(1))
+		for i, name := range s.way.names {
+			if !s.isOneOf(i, "after") {
+				s.bad("%s\n%s", name, diffOf(s.after[i][0].meaning, s.end[i].meaning))
+			}
+		}
 	case s.rep.status == exitDiffers && same && saved && s.tainted == [2]bool{}:
 		s.bad("the plan is not empty\n%s", s.rep.text)
 	}

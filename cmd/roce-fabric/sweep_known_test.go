@@ -36,6 +36,14 @@ var knownStories = []struct{ what, story string }{
 		`{"way":"eos gnmi","pair":9,"deeds":[{"command":"apply"},{"command":"apply","strikes":[{"fault":"restart","device":1,"at":6,"variant":3}]},{"command":"rollback"}],"last":"apply"}`,
 	},
 	{
+		"an input policy that lacks only what is so without it",
+		`{"way":"nxos 9.3","pair":0,"deeds":[{"command":"apply","strikes":[{"fault":"SIGKILL","device":0,"at":133,"variant":8}]}],"last":"apply"}`,
+	},
+	{
+		"a priority that policies still pause, and nothing is classified into",
+		`{"way":"nxos 9.3","pair":6,"deeds":[{"command":"apply","strikes":[{"fault":"SIGKILL","device":1,"at":155,"variant":1}]},{"command":"plan"}],"last":"rollback"}`,
+	},
+	{
 		"policies that a second run creates next to incomplete ones, in another order",
 		`{"way":"nxos 9.3","pair":0,"deeds":[{"command":"apply","gate":true,"strikes":[{"fault":"SIGKILL","device":0,"at":202,"variant":3}]},{"command":"resume"}],"last":"rollback"}`,
 	},
