@@ -22,7 +22,7 @@ ip link add link roce1 name rail100 type vlan id 100
 rf nic apply --yes --allow traffic-loss
 agent() {
 	setpriv --bounding-set=-all,+net_admin --inh-caps=-all roce-fabric nic agent -f /fabric.yaml --host vm --listen 127.0.0.1:9601 --policy repair --allow traffic-loss "$@" >/agent.out 2>&1 &
-	await grep -q keeping /agent.out
+	await grep -q "comparing this host" /agent.out
 	grep CapEff /proc/$!/status
 }
 ends() { kill -TERM $!; wait $!; cat /agent.out; }

@@ -53,6 +53,10 @@ func run(args []string) (err error) {
 	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all, Ifindex: nic.Index}); err != nil {
 		return err
 	}
+	// A slow machine reads packets later than they come; none may be lost meanwhile.
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 8<<20); err != nil {
+		return err
+	}
 	fmt.Println("sniffing")
 	seen, n := map[string]int{}, 0
 	buf := make([]byte, 16<<10)
