@@ -75,9 +75,9 @@ ip link set eth0 up
 ip addr add 10.0.0.%[1]d/24 dev eth0
 rdma link add rxe0 type rxe netdev eth0
 `
-	// The server accepts one connection per run.
+	// The server accepts one connection per run, and ends if a client gives up on a slow machine.
 	const server = `
-ib_write_bw -d rxe0 -R -s 4096 -n 50 --report_gbits
+await ib_write_bw -d rxe0 -R -s 4096 -n 50 --report_gbits
 echo "served %d"
 `
 	const client = `
