@@ -67,7 +67,12 @@ type PortState struct {
 	Groups map[int]qos.Headroom
 	// Counters holds the counters of the port's priorities and unicast egress queues.
 	Counters PortCounters
+	// Storms holds the queues that the PFC watchdog finds stuck.
+	Storms map[int]Storm
 }
+
+// PutStorm records that the PFC watchdog finds a queue stuck.
+func (p *PortState) PutStorm(queue int, s Storm) { put(&p.Storms, queue, s) }
 
 // Complete fills in values of a running device that its configuration lacks and its ports show:
 // the speed if none is configured, the neighbor if LLDP sees exactly one, and the limits and
@@ -103,11 +108,11 @@ func (o *Observation) Complete(d *qos.Device) {
 	}
 }
 
-func put[T any](m *map[string]T, name string, v T) {
+func put[K comparable, T any](m *map[K]T, key K, v T) {
 	if *m == nil {
-		*m = map[string]T{}
+		*m = map[K]T{}
 	}
-	(*m)[name] = v
+	(*m)[key] = v
 }
 
 // FECOf converts a system's name of a forward error correction: RS-FEC (IEEE 802.3 clauses 91,

@@ -141,6 +141,7 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 		if state.Own, err = statesOf(ctx, drv); err != nil {
 			return err
 		}
+		state.Own = append(state.Own, h.Seen.States()...)
 		if s, ok := drv.(drivers.Saver); ok {
 			switch state.Unsaved, err = s.Unsaved(ctx); {
 			case errors.Is(err, drivers.ErrUnsupported):
@@ -164,7 +165,7 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 	return out
 }
 
-// statesOf returns the states that a device is in by itself, as far as it shows them.
+// statesOf returns the states that a device is in by itself, as far as its driver reads them.
 func statesOf(ctx context.Context, drv drivers.Driver) ([]drivers.State, error) {
 	s, ok := drv.(drivers.Stater)
 	if !ok {

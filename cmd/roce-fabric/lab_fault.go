@@ -68,7 +68,7 @@ func faultNames() string {
 			if f.OfHosts() != group.hosts || f.OfSwitches() != group.switches {
 				continue
 			}
-			fmt.Fprintf(&b, "  %-11s %s", f.Name, f.What)
+			fmt.Fprintf(&b, "  %-12s %s", f.Name, f.What)
 			if f.Value != "" {
 				fmt.Fprintf(&b, " (--value, or %s)", f.Value)
 			}

@@ -234,7 +234,8 @@ func (d *Driver) observe(ctx context.Context, only []string, buffers bool) (*dri
 			return err
 		}
 		var w byID[struct {
-			Count shown `json:"deadlock-count"`
+			Count  shown  `json:"deadlock-count"`
+			Status string `json:"status"`
 		}]
 		if _, err := d.get(ctx, query(at("interface", port, "qos", "pfc-watchdog", "status"), "rev", "operational"), &w); err != nil {
 			return err
@@ -256,6 +257,9 @@ func (d *Driver) observe(ctx context.Context, only []string, buffers bool) (*dri
 		c.into(p)
 		for i, v := range w {
 			put(p, drivers.StormsDetected.Of(i), v.Count)
+			if strings.EqualFold(v.Status, "deadlock") {
+				p.PutStorm(i, drivers.StormStopped)
+			}
 		}
 		for i, g := range groups {
 			// The headroom takes the packets that arrive after a pause, above the level at which

@@ -2,12 +2,14 @@ package cumulus
 
 import (
 	"encoding/json"
+	"maps"
 	"testing"
 	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	simcumulus "github.com/roce-fabric/roce-fabric/testlab/sim/cumulus"
 )
 
@@ -64,6 +66,26 @@ func TestStateOfPort(t *testing.T) {
 			}
 			if found[qos.KindMTU] != 1 || found[qos.KindECN] == 0 || len(found) != 2 {
 				t.Errorf("spelled %v: %+v", spelled, list)
+			}
+		}
+	})
+}
+
+// The watchdog shows which queues it has stopped.
+func TestStorms(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{})
+		d := b.open()
+		if err := d.Confirm(t.Context(), b.apply(d)); err != nil {
+			t.Fatal(err)
+		}
+		b.Counters().Set("swp1", 3, sim.WDStuck, 2)
+		for ended, want := range map[uint64]map[int]drivers.Storm{1: {3: drivers.StormStopped}, 2: nil} {
+			b.Counters().Set("swp1", 3, sim.WDRecovery, ended)
+			o, err := d.Observe(t.Context())
+			if err != nil || !maps.Equal(o.Ports["swp1"].Storms, want) || len(o.States()) != len(want) {
+				t.Errorf("%d ended: %v, %v", ended, o.States(), err)
 			}
 		}
 	})

@@ -73,10 +73,17 @@ func (d *Driver) atWork(ctx context.Context) (id string, r revision, err error) 
 
 // describeOwner describes a busy revision and its owner.
 func describeOwner(id string, r revision) string {
+	whose, does := "of another user", "is being applied ("+r.State+")"
 	if run, ok := runOf(r); ok {
-		return fmt.Sprintf("revision %s of run %s is %s", id, run, r.State)
+		whose = "of run " + run
 	}
-	return fmt.Sprintf("revision %s of another user is %s", id, r.State)
+	switch r.State {
+	case stateConfirm:
+		does = "is in force and waits for its confirmation"
+	case stateAsks, stateBroken:
+		does = "waits for an answer (" + r.State + ")"
+	}
+	return fmt.Sprintf("revision %s %s %s", id, whose, does)
 }
 
 // runOf returns the ID of the run of this tool that applied a revision.

@@ -15,7 +15,7 @@ func (d *Driver) States(ctx context.Context) ([]drivers.State, error) {
 	}
 	s := drivers.State{What: describeOwner(id, r), Fix: "wait until it has ended, then validate again"}
 	if r.State == stateConfirm {
-		s.Reverts, s.What = true, s.What+": the switch undoes it unless it is confirmed"
+		s.Reverts, s.What = true, s.What+", or the switch undoes it"
 		s.Fix = "confirm it (nv config apply " + id + " --confirm-yes) or wait until the switch has undone it, then validate again"
 	} else {
 		s.Settling = true

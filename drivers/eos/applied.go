@@ -16,9 +16,21 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
 
-// Observe reads the state of all ports.
+// Observe reads the state of all ports. EOS does not show whether the watchdog has stopped a queue,
+// only how often it found the queue stuck, and recovered (facebook/DNE-TaaC, health checks).
 func (d *Driver) Observe(ctx context.Context) (*drivers.Observation, error) {
-	return d.shown(ctx, append([]show{interfacesShow, {"show interfaces error-correction", showjson.FEC}, {"show lldp neighbors", showjson.LLDPNeighbors}}, counterShows...)...)
+	o, err := d.shown(ctx, append([]show{interfacesShow, {"show interfaces error-correction", showjson.FEC}, {"show lldp neighbors", showjson.LLDPNeighbors}}, counterShows...)...)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range o.Ports {
+		for q := range qos.NumPriorities {
+			if n, counted := p.Counters[drivers.StormsRestored.Of(q)]; counted && p.Counters[drivers.StormsDetected.Of(q)] > n {
+				p.PutStorm(q, drivers.StormCounted)
+			}
+		}
+	}
+	return o, nil
 }
 
 func (d *Driver) shown(ctx context.Context, commands ...show) (*drivers.Observation, error) {

@@ -1,6 +1,7 @@
 package eos
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -41,6 +42,31 @@ func TestCounters(t *testing.T) {
 			}
 			if _, ok := two[drivers.GroupDrops.Of(3)]; ok {
 				t.Error("EOS shows no drops of priority groups")
+			}
+		}
+	})
+}
+
+// A queue is in a storm as long as the watchdog has counted fewer ends than beginnings.
+func TestStorms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, gnmi := range []bool{false, true} {
+			b := newBox(t, boxOptions{gnmi: gnmi})
+			d := b.Open()
+			b.Counters().Set("Ethernet1/1", 3, sim.WDStuck, 2)
+			for ended, want := range []int{1, 1, 0, 0} { // the last one was cleared in between
+				b.Counters().Set("Ethernet1/1", 3, sim.WDRecovery, uint64(ended))
+				o, err := d.Observe(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				states := o.States()
+				if len(states) != want {
+					t.Errorf("gnmi %v, %d ended: %+v", gnmi, ended, states)
+				}
+				if want > 0 && (states[0].Port != "Ethernet1/1" || states[0].Stopped || !strings.Contains(states[0].What, "queue 3")) {
+					t.Errorf("gnmi %v: %+v", gnmi, states[0])
+				}
 			}
 		}
 	})

@@ -1,6 +1,7 @@
 package nxos
 
 import (
+	"maps"
 	"testing"
 	"testing/synctest"
 
@@ -31,6 +32,24 @@ func TestCounters(t *testing.T) {
 			}
 			if n, ok := p[drivers.QueueMarked.Of(3)]; ok != (name != "ssh") || ok && n != 13 {
 				t.Errorf("%s: marked %d (%v)", name, n, ok)
+			}
+		}
+	})
+}
+
+// The watchdog shows which queues it has shut down, over SSH only.
+func TestStorms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{gnmi: true})
+		b.Apply(b.overSSH())
+		b.Counters().Set("Ethernet1/1", 3, sim.WDStuck, 2)
+		for ended, want := range map[uint64]map[int]drivers.Storm{1: {3: drivers.StormStopped}, 2: nil} {
+			b.Counters().Set("Ethernet1/1", 3, sim.WDRecovery, ended)
+			for name, d := range map[string]*Driver{"ssh": b.overSSH(), "gnmi and ssh": b.Open()} {
+				o, err := d.Observe(t.Context())
+				if err != nil || !maps.Equal(o.Ports["Ethernet1/1"].Storms, want) || len(o.States()) != len(want) {
+					t.Errorf("%s, %d restored: %v, %v", name, ended, o.States(), err)
+				}
 			}
 		}
 	})

@@ -147,6 +147,9 @@ func complete(o, from *drivers.Observation) {
 		if p.Neighbors == nil {
 			p.Neighbors = f.Neighbors
 		}
+		if p.Storms == nil {
+			p.Storms = f.Storms
+		}
 		for id, n := range f.Counters {
 			if _, known := p.Counters[id]; !known {
 				p.Counters.Put(id, qos.Of(n))

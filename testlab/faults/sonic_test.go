@@ -72,7 +72,7 @@ var sonicFaults = []fault{
 	// States of the switch itself.
 	{"the watchdog has stopped RDMA at a host", "leaf1", "storm Ethernet0 3", "error OPS-06 leaf1 Ethernet0", "", ""},
 	{"the watchdog has stopped RDMA at two ports", "leaf1", "storm Ethernet0 3; storm Ethernet240 3", "error OPS-06 leaf1 Ethernet0,Ethernet240", "", ""},
-	{"a warm restart has not ended", "leaf1", "STATE WARM_RESTART_ENABLE_TABLE system enable=true; ASIC port Ethernet0 SAI_PORT_ATTR_PRIORITY_FLOW_CONTROL=0", "warning OPS-06 leaf1", "", ""},
+	{"a warm restart has not ended", "leaf1", "STATE WARM_RESTART_ENABLE_TABLE system enable=true; STATE WARM_RESTART_TABLE orchagent state=restored; ASIC port Ethernet0 SAI_PORT_ATTR_PRIORITY_FLOW_CONTROL=0", "warning OPS-06 leaf1", "", ""},
 	{"orchagent is still reading", "leaf1", "APPL _BUFFER_PG_TABLE Ethernet0:3-4 profile=p; ASIC pg Ethernet0:3 SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE=oid:0x0", "warning OPS-06 leaf1", "", ""},
 
 	// Classification.

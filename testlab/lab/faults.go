@@ -86,11 +86,14 @@ var faults = []Fault{
 	{Name: "shut", What: "the port is shut", Finds: []string{"PRT-05"}},
 	{Name: "speed", What: "the link runs at another speed in Mbit/s", Finds: []string{"PRT-04"}, Value: "25000", takes: "MBITS", onHost: "file class/net/{port}/speed {value}"},
 	{Name: "stays-down", What: "the host does not come back from the next reset", onHost: "staysdown"},
+	{Name: "stopped", What: "the PFC watchdog has stopped the lossless queue", Finds: []string{"OPS-06"}, everywhere: "counted {port} {queue} wd-stuck 1"},
 	{Name: "storm", What: "the NIC at the port pauses it all the time, uncounted", everywhere: stormed},
 	{Name: "tos", What: "RDMA-CM sends with another ToS", Finds: []string{"NIC-03"}, Value: "0", takes: "TOS", onHost: "tos {rdma} {value}"},
 	{Name: "trust", What: "the port does not classify by DSCP", Finds: []string{"CLS-02", "CLS-04", "NIC-01"}, onHost: "trust {port} pcp"},
+	{Name: "unconfirmed", What: "another MTU is applied, and undone unless someone confirms it", Finds: []string{"OPS-06"}},
 	{Name: "unplug", What: "the cable is out", Finds: []string{"NIC-11", "PRT-05"}, everywhere: "unplug {port}", onHost: "unplug {port}"},
 	{Name: "unsaved", What: "a change was not saved", Finds: []string{"OPS-01"}},
+	{Name: "warm-restart", What: "a warm restart has not ended", Finds: []string{"OPS-06"}},
 	{Name: "watchdog", What: "no PFC watchdog", Finds: []string{"WD-01", "WD-02"}},
 }
 

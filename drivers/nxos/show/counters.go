@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -62,12 +63,16 @@ var queueMetrics = map[string]drivers.Metric{
 	"Tx Pkts": drivers.QueuePackets, "Tx Byts": drivers.QueueBytes, "Dropped Pkts": drivers.QueueDrops,
 }
 
-// Watchdog adds how often the PFC watchdog shut down and restored a queue, from "show queuing
-// pfc-queue detail" (Nexus 9000 NX-OS Command Reference, Show Commands, 9.3(x)).
+// Watchdog adds how often the PFC watchdog shut down and restored a queue, and which queues are shut
+// down now, from "show queuing pfc-queue detail" (Nexus 9000 NX-OS Command Reference, Show Commands,
+// 9.3(x)).
 func Watchdog(b []byte, o *drivers.Observation) error {
 	return each(b, "queuing_interface", "if_name_str", func(name string, i row) {
 		for _, g := range i.table("qosgrp_stats") {
 			if q, ok := group(g.Text("eq-qosgrp")); ok {
+				if s, ok := stormOf(g, i.Text("disable-action")); ok {
+					o.Port(name).PutStorm(q, s)
+				}
 				for _, e := range g.table("qosgrp_stats_entry") {
 					o.Port(name).Counters.Put(drivers.StormsDetected.Of(q), e.Count("q-shutdown"))
 					o.Port(name).Counters.Put(drivers.StormsRestored.Of(q), e.Count("q-restored"))
@@ -75,6 +80,22 @@ func Watchdog(b []byte, o *drivers.Observation) error {
 			}
 		}
 	})
+}
+
+// stormOf returns what the watchdog does with the queue of a group: it waits, then drops all packets
+// of the queue until the pauses end (Nexus 9000 NX-OS QoS Configuration Guide, 10.5(x)). A switch
+// with disable-action does not drop them. Other states are those of queues without a storm.
+func stormOf(group row, disableAction string) (s drivers.Storm, ok bool) {
+	_, state, _ := strings.Cut(group.Text("eq-qosgrp"), "[")
+	switch state = cmp.Or(group.Text("eq-qosgrp-state"), strings.TrimSuffix(state, "]")); {
+	case strings.EqualFold(state, "wait-to-shutdown"):
+		return drivers.StormNear, true
+	case !strings.EqualFold(state, "shutdown"):
+		return 0, false
+	case strings.EqualFold(disableAction, "yes"):
+		return drivers.StormCounted, true
+	}
+	return drivers.StormStopped, true
 }
 
 // maxNested is the depth to which Tabular searches for rows.

@@ -2,6 +2,7 @@ package show
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -135,9 +136,29 @@ func TestCounters(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &drivers.PortState{Counters: drivers.PortCounters{drivers.QueuePackets.Of(3): 5, drivers.StormsDetected.Of(3): 2, drivers.StormsRestored.Of(3): 1,
-		drivers.PFCTx.Of(3): 11, drivers.PFCRx.Of(3): 12}}
+		drivers.PFCTx.Of(3): 11, drivers.PFCRx.Of(3): 12}, Storms: map[int]drivers.Storm{3: drivers.StormStopped}}
 	if d := cmp.Diff(map[string]*drivers.PortState{"Ethernet1/1": want}, o.Ports); d != "" {
 		t.Error(d)
+	}
+}
+
+// A state of a queue is shown by itself, or after its number.
+func TestStorms(t *testing.T) {
+	for in, want := range map[string]map[int]drivers.Storm{
+		`"eq-qosgrp":"3 [Shutdown]"`:                                     {3: drivers.StormStopped},
+		`"eq-qosgrp":"3","eq-qosgrp-state":"Shutdown"`:                   {3: drivers.StormStopped},
+		`"eq-qosgrp":"3 [Wait-to-Shutdown]"`:                             {3: drivers.StormNear},
+		`"eq-qosgrp":"3 [Active]"`:                                       nil,
+		`"eq-qosgrp":"3 [a word of another release]"`:                    nil,
+		`"eq-qosgrp":"9 [Shutdown]"`:                                     nil,
+		`"eq-qosgrp":"3 [Shutdown]"}},"disable-action":"Yes","x":{"x":{`: {3: drivers.StormCounted},
+		`"eq-qosgrp":"3 [Shutdown]"}},"disable-action":"No","x":{"x":{`:  {3: drivers.StormStopped},
+	} {
+		o := &drivers.Observation{}
+		err := Watchdog([]byte(`{"TABLE_queuing_interface":{"ROW_queuing_interface":{"if_name_str":"Ethernet1/1","TABLE_qosgrp_stats":{"ROW_qosgrp_stats":{`+in+`}}}}}`), o)
+		if err != nil || !maps.Equal(o.Port("Ethernet1/1").Storms, want) {
+			t.Errorf("%s: %v, %v", in, o.Ports["Ethernet1/1"], err)
+		}
 	}
 }
 

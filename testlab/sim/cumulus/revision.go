@@ -280,6 +280,19 @@ func (s *Switch) ignored(r *revision, boot int, was tree) bool {
 	return false
 }
 
+// Unconfirmed applies another MTU of a port, as a colleague does who has yet to confirm it.
+func (s *Switch) Unconfirmed(port string) {
+	s.mu.Lock()
+	if s.busy() == nil {
+		r := s.create("colleague")
+		r.confirm = 10 * time.Minute                                                         // unless the command says otherwise
+		_ = s.typed(r.tree, []string{"nv", "set", "interface", port, "link", "mtu", "1500"}) // fails for no port of a switch
+		s.start(r, nil)
+	}
+	s.mu.Unlock()
+	_ = s.Wait(s.ctx) // an error only means that the switch is being closed
+}
+
 // Expire makes the confirmation timer of an apply fire now.
 func (s *Switch) Expire() {
 	s.mu.Lock()

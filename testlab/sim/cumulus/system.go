@@ -12,20 +12,24 @@ import (
 var System = sim.System{
 	Name: "cumulus", Start: startForLab, Refuses: Refuses,
 	Faults: map[string]string{
-		"classify":  "nv set qos mapping roce-fabric dscp {dscp} switch-priority 0",
-		"ecn-late":  "nv set qos congestion-control roce-fabric traffic-class {queue} min-threshold 20000000; nv set qos congestion-control roce-fabric traffic-class {queue} max-threshold 40000000",
-		"ecn-off":   "nv set qos congestion-control roce-fabric traffic-class {queue} ecn disable",
-		"lldp":      "neighbor {port} - -",
-		"mtu":       "nv set interface {port} link mtu {value}",
-		"pfc-off":   "nv unset interface {port} qos pfc profile; nv unset interface {port} qos pfc-watchdog",
-		"pfc-other": "nv set qos pfc roce-fabric switch-priority {other}",
-		"share":     "nv set qos egress-scheduler roce-fabric traffic-class {queue} bw-percent 5",
-		"shut":      "nv set interface {port} link state down",
-		"trust":     "nv unset interface {port} qos mapping profile",
-		"unsaved":   "nv set interface {port} description new; unsaved",
-		"watchdog":  "nv unset interface {port} qos pfc-watchdog",
+		"classify":    "nv set qos mapping roce-fabric dscp {dscp} switch-priority 0",
+		"ecn-late":    "nv set qos congestion-control roce-fabric traffic-class {queue} min-threshold 20000000; nv set qos congestion-control roce-fabric traffic-class {queue} max-threshold 40000000",
+		"ecn-off":     "nv set qos congestion-control roce-fabric traffic-class {queue} ecn disable",
+		"lldp":        "neighbor {port} - -",
+		"mtu":         "nv set interface {port} link mtu {value}",
+		"pfc-off":     "nv unset interface {port} qos pfc profile; nv unset interface {port} qos pfc-watchdog",
+		"pfc-other":   "nv set qos pfc roce-fabric switch-priority {other}",
+		"share":       "nv set qos egress-scheduler roce-fabric traffic-class {queue} bw-percent 5",
+		"shut":        "nv set interface {port} link state down",
+		"trust":       "nv unset interface {port} qos mapping profile",
+		"unconfirmed": "unconfirmed {port}; unsaved",
+		"unsaved":     "nv set interface {port} description new; unsaved",
+		"watchdog":    "nv unset interface {port} qos pfc-watchdog",
 	},
-	Statements: map[string]sim.Statement{"asks": {Do: func(s sim.Switch, _ []string) { s.(*Switch).Faults().Asks("The link may flap.") }}},
+	Statements: map[string]sim.Statement{
+		"asks":        {Do: func(s sim.Switch, _ []string) { s.(*Switch).Faults().Asks("The link may flap.") }},
+		"unconfirmed": {Args: 1, Do: func(s sim.Switch, args []string) { s.(*Switch).Unconfirmed(args[0]) }},
+	},
 }
 
 const (

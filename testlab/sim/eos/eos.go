@@ -283,14 +283,18 @@ func (e *EOS) Sessions() map[string]string {
 }
 
 // Keep returns a function that restores the current state of the switch: its running and startup
-// configuration, and its cables.
+// configuration, and its cables. A commit timer that has been started since ends.
 func (e *EOS) Keep() (back func()) {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()
 	running, startup, world := e.running.clone(), e.startup.clone(), e.World.Remember()
+	timer := e.Timer
 	return func() {
 		e.Mu.Lock()
 		defer e.Mu.Unlock()
+		if e.Timer != nil && e.Timer != timer {
+			e.rollBack()
+		}
 		e.running, e.startup = running.clone(), startup.clone()
 		world()
 	}

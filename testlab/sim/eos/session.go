@@ -254,6 +254,19 @@ func (e *EOS) startTimer(c *candidate, before *config, d time.Duration) {
 	e.StartTimer(&commitTimer{c: c, before: before, expire: time.Now().Add(d)}, d, e.rollBack)
 }
 
+// Unconfirmed commits another MTU for a port with a timer, as a colleague does who has yet to confirm.
+func (e *EOS) Unconfirmed(port string) {
+	const name = "colleague"
+	s, err := e.openSession(name, "colleague")
+	if err != nil {
+		return // the session of an earlier call is open
+	}
+	for _, line := range []string{"interface " + port, "mtu 1500"} {
+		s.line(line)
+	}
+	e.commit(name, 10*time.Minute)
+}
+
 // rollBack reverts the commit that waits for confirmation. The caller must hold Mu.
 func (e *EOS) rollBack() {
 	t := e.Timer

@@ -154,6 +154,20 @@ func (c *configurer) commit(seconds int) string {
 		"Please avoid other configuration changes during this time.\nConfiguration committed by user '" + c.user + "' using Commit ID : " + n.commitID()
 }
 
+// Unconfirmed commits another MTU of a port with a timer, as a run of the product on another machine
+// does that began a minute ago and has yet to confirm.
+func (n *NXOS) Unconfirmed(port string) {
+	c, refused := n.openDualStage("colleague")
+	if refused {
+		return
+	}
+	n.addCheckpoint("rf-" + time.Now().Add(-time.Minute).UTC().Format("20060102-150405") + "-lab")
+	for _, line := range []string{"interface " + port, "mtu 1500"} {
+		c.line(line)
+	}
+	c.commit(300)
+}
+
 // confirming is the answer to a confirmation.
 const confirming = "Confirming commit"
 

@@ -260,14 +260,19 @@ func lastLine(out string) string {
 }
 
 // Keep returns a function that restores the present state of the switch: its running and startup
-// configuration, and its cabling.
+// configuration, its checkpoints and its cabling. A commit timer that has been started since ends.
 func (n *NXOS) Keep() (back func()) {
 	n.Mu.Lock()
 	defer n.Mu.Unlock()
 	running, startup, world := n.running.Clone(), n.startup.Clone(), n.World.Remember()
+	checkpoints, timer := slices.Clone(n.checkpoints), n.Timer
 	return func() {
 		n.Mu.Lock()
 		defer n.Mu.Unlock()
+		if n.Timer != nil && n.Timer != timer {
+			n.expire()
+		}
+		n.checkpoints = slices.Clone(checkpoints)
 		n.running, n.startup, n.changed = running.Clone(), startup.Clone(), time.Now()
 		world()
 	}

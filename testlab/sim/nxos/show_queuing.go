@@ -128,12 +128,16 @@ func enabled(on bool) string {
 // port. It then monitors the queues with working PFC.
 func (v portView) watched(box qosState) bool { return box.Watchdog && v.Watchdog }
 
-// queueState returns the watchdog state of a group.
-func (v portView) queueState(box qosState, group int) string {
-	if _, lossless := v.groups[group]; lossless && v.watched(box) {
-		return "Active"
+// queueState returns the watchdog state of a group: a queue that was shut down and not restored is
+// shut down.
+func (f *front) queueState(v portView, box qosState, group int) string {
+	switch _, lossless := v.groups[group]; {
+	case !lossless || !v.watched(box):
+		return "-"
+	case f.world.Count(v.Name, group, cli.WDStuck) > f.world.Count(v.Name, group, cli.WDRecovery):
+		return "Shutdown"
 	}
-	return "-"
+	return "Active"
 }
 
 // pfcQueue returns a function for `show queuing pfc-queue [interface PORT] [detail]` (Cisco
@@ -157,7 +161,7 @@ func pfcQueue(detail bool) func(*front, []string) (answer, bool) {
 			row := map[string]any{"if_name_str": title, "wd-status": enabled(v.watched(box)), "disable-action": yes(v.DisableAction), "intf-multi": text(v.WatchdogMultiplier), "vl-bmp": "0x" + f.bitmap(v)}
 			states := make([]string, 0, cli.NumQueues)
 			for g := cli.NumQueues - 1; g >= 0; g-- {
-				s := v.queueState(box, g)
+				s := f.queueState(v, box, g)
 				row[fmt.Sprintf("qosgrp_%d_state", g)] = s
 				states = append(states, s)
 			}
@@ -191,7 +195,7 @@ func (f *front) watchdogDetail(b *strings.Builder, row map[string]any, v portVie
 	const rule = "+----------------------------------------------------+\n"
 	var rows []map[string]any
 	for g := range cli.NumQueues {
-		state := v.queueState(box, g)
+		state := f.queueState(v, box, g)
 		if state == "-" {
 			continue
 		}

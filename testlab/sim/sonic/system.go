@@ -36,10 +36,12 @@ var System = sim.System{
 		"pfc-other": "PORT_QOS_MAP|{port} pfc_enable={priority},{other}",
 		"share":     "SCHEDULER|roce.{name} weight=10",
 		"shut":      "PORT|{port} admin_status=down",
+		"stopped":   "storm {port} {queue}",
 		// A port without a map of its own has that of the switch.
-		"trust":    "PORT_QOS_MAP|{port} -dscp_to_tc_map; PORT_QOS_MAP|global -dscp_to_tc_map",
-		"unsaved":  "PORT|{port} description=new; unsaved",
-		"watchdog": "-PFC_WD|{port}",
+		"trust":        "PORT_QOS_MAP|{port} -dscp_to_tc_map; PORT_QOS_MAP|global -dscp_to_tc_map",
+		"unsaved":      "PORT|{port} description=new; unsaved",
+		"warm-restart": "STATE WARM_RESTART_ENABLE_TABLE system enable=true; STATE WARM_RESTART_TABLE orchagent state=initialized restore_count=1",
+		"watchdog":     "-PFC_WD|{port}",
 	},
 	Nodes: []sim.Node{
 		// The script runs in the container around the virtual machine, and logs in to the machine

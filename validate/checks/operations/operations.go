@@ -84,10 +84,10 @@ var Checks = []checks.Check{
 	},
 	{
 		ID: "OPS-06", Title: "a switch is in a state of its own",
-		Rules: []checks.Rule{{Severity: checks.Error, When: "where it has stopped traffic"}, {Severity: checks.Warning, When: "where it has not settled, or will undo its configuration"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsApplied,
+		Rules: []checks.Rule{{Severity: checks.Error, When: "where it has stopped traffic"}, {Severity: checks.Warning, When: "where it may have, has not settled, or will undo its configuration"}}, Scope: checks.ScopeSwitch, Reads: checks.ReadsApplied,
 		Why:     "what it shows meanwhile is neither as configured nor as it will be",
 		Fix:     "wait until the state has ended, then validate again",
-		Sources: []string{"sonic-swss orchagent/pfcwdorch.cpp, pfcactionhandler.cpp"},
+		Sources: []string{"sonic-swss orchagent/pfcwdorch.cpp, pfcactionhandler.cpp", "Nexus 9000 NX-OS QoS Configuration Guide, 10.5(x)", "Cumulus Linux 5.17, PFC Watchdog"},
 		State:   ownStates,
 	},
 	{
