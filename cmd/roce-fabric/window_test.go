@@ -61,7 +61,7 @@ func TestWindow(t *testing.T) {
 				tally("leaf1").Set("Ethernet0", 3, sim.GroupDrops, 1)
 				tally("spine1").Set("Ethernet1/1", 3, sim.DropPkts, 2)
 				tally("pod2-leaf1").Set("Ethernet1/1", 3, sim.WDStuck, 3)
-			}, nil, exitDiffers, []string{"gate:lossless-drop leaf1 Ethernet0", "gate:lossless-drop spine1 Ethernet1/1", "gate:watchdog pod2-leaf1 Ethernet1/1"}},
+			}, func() { tally("pod2-leaf1").Set("Ethernet1/1", 3, sim.WDRecovery, 3) }, exitDiffers, []string{"gate:lossless-drop leaf1 Ethernet0", "gate:lossless-drop spine1 Ethernet1/1", "gate:watchdog pod2-leaf1 Ethernet1/1"}},
 			"a switch is gone": {func() { p.Switches["leaf2"].(*sonic.Switch).Faults().RefuseConnections(true) },
 				func() { p.Switches["leaf2"].(*sonic.Switch).Faults().Clear() }, exitFailed, []string{"READ leaf2"}},
 			"a host is gone": {func() { p.Servers["gpu1"].Faults().RefuseConnections(true) },
