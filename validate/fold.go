@@ -11,8 +11,9 @@ import (
 )
 
 // fold reports each cause once. Of the findings at one place that are about the same value, the most
-// severe one stays and names the checks of the others, see [checks.Finding.Roots]. A finding about
-// several values goes only if others report all of them.
+// severe one stays and names the checks of the others, see [checks.Finding.Roots]. A value of the whole
+// device is the same at all ports. A finding about several values goes only if others report all of
+// them.
 func fold(fs []checks.Finding) []checks.Finding {
 	byDevice := map[string][]int{}
 	for i, f := range fs {
@@ -70,10 +71,13 @@ func foldOne(at map[rootPlace]*rooted, f *checks.Finding, u *rooted, port string
 	}
 	var by []*rooted
 	for _, root := range f.Roots {
-		switch k := at[rootPlace{port, root}]; k {
-		case nil:
+		k := at[rootPlace{port, root}]
+		if k == nil {
+			k = at[rootPlace{root: root}]
+		}
+		if k == nil {
 			u.kept = true
-		default:
+		} else {
 			by = append(by, k)
 		}
 	}

@@ -97,12 +97,11 @@ func computePressure(r *checks.Switch, p *intent.Port, k *intent.Class, e qos.EC
 		out.faults, out.name, out.pool = all, name, pool
 		return out
 	}
-	// A fault that the platform's own alpha and pools would not cause is attributed to alpha or
-	// pool.
+	// A fault that the platform's own alpha and pools would not cause has alpha or pool as its root.
 	usual := pressureFaults(r, p, k, e, drifted, plain)
-	cause := &alpha
+	cause, root := &alpha, alphaRoot(k)
 	if name != "" {
-		cause = &pool
+		cause, root = &pool, poolRoot(name)
 	}
 	if in, ok := s.Limit(headroom.CaseIncast); ok {
 		was, _ := plain.Limit(headroom.CaseIncast)
@@ -114,17 +113,14 @@ func computePressure(r *checks.Switch, p *intent.Port, k *intent.Class, e qos.EC
 		}
 	}
 	for _, f := range all {
-		switch {
-		case slices.ContainsFunc(usual, func(u fault) bool { return u.id == f.id && u.Severity == f.Severity }):
-			out.faults = append(out.faults, f)
-			continue
-		case f.Severity == checks.Error && cause.Severity != checks.Error:
-			cause.Severity = checks.Error
-			cause.What += "; " + f.What
-			fallthrough
-		default:
-			cause.cover(f)
+		if !slices.ContainsFunc(usual, func(u fault) bool { return u.id == f.id && u.Severity == f.Severity }) {
+			f.Roots, f.attrs = []string{root}, nil
+			if f.Severity == checks.Error && cause.Severity != checks.Error {
+				cause.Severity = checks.Error
+				cause.What += "; " + f.What
+			}
 		}
+		out.faults = append(out.faults, f)
 	}
 	if off {
 		out.faults = append(out.faults, alpha)
@@ -227,10 +223,10 @@ func activeGroups(s render.Sharing, l headroom.Limit) string {
 	return what
 }
 
-// cover adds the check of another fault with the same cause.
-func (f *fault) cover(o fault) {
-	f.Covered = append(append(f.Covered, checks.Covered{ID: o.id, Severity: o.Severity}), o.Covered...)
-}
+// alphaRoot and poolRoot return the [checks.Finding.Roots] of findings about the alpha of a class and
+// about a pool.
+func alphaRoot(k *intent.Class) string { return "alpha of " + k.Name }
+func poolRoot(name string) string      { return "pool " + name }
 
 // fewFrames is how many lossless frames a group should hold before it pauses.
 const fewFrames = 4
@@ -350,22 +346,24 @@ func usualPool(r *checks.Switch, name string) (pool qos.Pool, how string) {
 }
 
 // alphas records the alpha of lossless groups: the intent's, or the running one. Each value is
-// one finding, with the worst of its effects, and names the checks that fail at each port.
+// one finding, with the worst of its effects.
 func alphas(r *checks.Switch) {
 	group := fmt.Sprintf("%s of %s", r.Device.Desired.Platform.ASIC, checks.RoleOf(r.Device.Switch))
 	type found struct {
 		worst fault
 		ports []string
-		at    map[string][]checks.Covered // by port: the checks that fail there
+		roots map[string][]string // by port
 	}
 	causes := map[string]*found{}
-	note := func(f fault, port string) {
-		c := checks.Cached(&causes, f.cause, func() *found { return &found{worst: f, at: map[string][]checks.Covered{}} })
+	note := func(f fault, port, root string) {
+		c := checks.Cached(&causes, f.cause, func() *found { return &found{worst: f, roots: map[string][]string{}} })
 		if f.worse(c.worst) {
 			c.worst = f
 		}
 		c.ports = append(c.ports, port)
-		c.at[port] = append(c.at[port], f.Covered...)
+		if !slices.Contains(c.roots[port], root) {
+			c.roots[port] = append(c.roots[port], root)
+		}
 	}
 	for p, q := range r.Ports() {
 		if r.Source == checks.Intended {
@@ -380,10 +378,10 @@ func alphas(r *checks.Switch) {
 			}
 			x := pressureOf(r, p, k)
 			if x.name != "" {
-				note(x.pool, "")
+				note(x.pool, "", poolRoot(x.name))
 			}
 			if f, ok := x.of("BUF-09"); ok {
-				note(f, p.Name)
+				note(f, p.Name, alphaRoot(k))
 			} else if n, ok := alphaInUse(r, p, k.Priority.V); ok && q.Groups[k.Priority.V].Headroom.Set {
 				r.Trait(fmt.Sprintf("%s, %s over %s", group, p.Speed.V, p.Cable.V), fmt.Sprintf("2^%d", n), p.Name, p.Pos.String(), qos.KindHeadroom.At(k.Priority.V))
 			}
@@ -393,7 +391,7 @@ func alphas(r *checks.Switch) {
 		f := causes[c].worst
 		r.Outcome.MarkReported("", f.attrs...) // alpha of the whole switch
 		for _, port := range slices.Compact(causes[c].ports) {
-			f.Covered = causes[c].at[port]
+			f.Roots = causes[c].roots[port]
 			r.Found(f.Finding, port, f.attrs...)
 		}
 	}
