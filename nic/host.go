@@ -249,8 +249,10 @@ type Port struct {
 	Received qos.Opt[Received] `json:"received,omitzero"`
 	// Seat is the card's location in the PCIe topology; unset if the card is not on PCIe.
 	Seat qos.Opt[Seat] `json:"seat,omitzero"`
-	// Pairs says how programs mark the RDMA traffic that they send.
-	Pairs qos.Opt[[]PairUse] `json:"queue_pairs,omitzero"`
+	// Pairs says how programs send RDMA traffic. SharedPorts lists peers to which all of a
+	// program's queue pairs send from one UDP port.
+	Pairs       qos.Opt[[]PairUse] `json:"queue_pairs,omitzero"`
+	SharedPorts []SharedPort       `json:"shared_udp_ports,omitempty"`
 
 	// Settings of the firmware.
 

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
@@ -29,6 +30,8 @@ type GIDs struct {
 	V2 []string `json:"v2,omitempty"`
 	// V1 is the number of RoCE v1 GIDs, whose packets cannot be routed.
 	V1 int `json:"v1,omitempty"`
+	// Slot is the first slot of the table with an address for RoCE v2 that is not link-local.
+	Slot qos.Opt[int] `json:"slot,omitzero"`
 }
 
 // Routed reports whether the port has an address for sending beyond its subnet.

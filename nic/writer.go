@@ -19,6 +19,10 @@ type Writer struct {
 	Ports []string `json:"ports,omitempty"`
 	// Field is the field that it writes; "" if its settings are not known.
 	Field string `json:"field,omitempty"`
+	// Daemon says that it is a daemon that runs now, and writes what another system tells it. May
+	// lists the fields that it can write, nil for any.
+	Daemon bool     `json:"daemon,omitempty"`
+	May    []string `json:"may,omitempty"`
 	// Sets holds the value, in the member for Field; nil if that is not known before it runs.
 	// Entries that it leaves alone are [qos.Unmanaged] in a DSCP map, and "" or -1 in an ETS.
 	Sets *Port `json:"sets,omitempty"`
@@ -34,8 +38,10 @@ func (w Writer) String() string { return clean(w.Who) + " (" + clean(w.Place) + 
 
 // Writes reports whether the Writer writes, or may write, a field of a port.
 func (w Writer) Writes(port, field string) bool {
-	return (w.Ports == nil || slices.Contains(w.Ports, port)) && (w.Field == "" || w.Field == field)
+	return (w.Ports == nil || slices.Contains(w.Ports, port)) && (w.Field == "" || w.Field == field) && w.can(field)
 }
+
+func (w Writer) can(field string) bool { return w.May == nil || slices.Contains(w.May, field) }
 
 // maxSuspects is how many other writers a text lists.
 const maxSuspects = 3

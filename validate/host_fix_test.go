@@ -15,7 +15,7 @@ import (
 var notSettings = map[string]string{
 	"NIC-04": "a name in the intent, or a card", "NIC-05": "the boot unit, which has a command of its own", "NIC-08": "versions of firmware and drivers", "NIC-19": "versions of firmware and drivers",
 	"NIC-10": "the way in which the host is read", "READ": "the way in which the host is read", "NIC-11": "a cable", "PRT-04": "a cable",
-	"NIC-12": "another program's setting", "DCB-02": "another program", "NIC-14": "an address", "NIC-15": "a slot", "NIC-17": "a slot", "NIC-18": "a cable", "NIC-13": "a module, a link or a card", "NIC-06": "a setting of applications", "NIC-16": "a setting of applications",
+	"NIC-12": "another program's setting", "DCB-02": "another program", "NIC-14": "an address", "NIC-15": "a slot", "NIC-17": "a slot", "NIC-18": "a cable", "NIC-13": "a module, a link or a card", "NIC-06": "a setting of applications", "NIC-16": "a setting of applications", "NIC-21": "a setting of applications", "NIC-22": "a setting of applications",
 }
 
 // bySetting matches a fix that names a program or place to set a NIC.

@@ -264,6 +264,29 @@ func hostCases() []brokenHost {
 		{"NIC-16", checks.Warning, port(func(p *nic.Port) {
 			p.Pairs = qos.Of([]nic.PairUse{{Program: "fio", DSCP: 26, Read: 2, Of: 2}, {Program: "python3", DSCP: 0, Read: 1, Of: 64}})
 		}), "python3 sends RDMA with DSCP 0 (priority 0), seen on 1 of its 64 queue pairs; the intent says DSCP 26", "NCCL_IB_TC=106, UCX_IB_TRAFFIC_CLASS=106 or the like in python3"},
+		{"NIC-16", checks.Warning, func(h *hostCase) {
+			e := h.ends["leaf1/Ethernet0"]
+			e.Trust = qos.TrustPCP
+			h.ends["leaf1/Ethernet0"] = e
+			h.over(nic.Upper{Name: "eth0.100", Kind: nic.UpperVLAN, On: []string{"eth0"}, MTU: qos.Of(9000), VLAN: qos.Of(100), Egress: qos.Of(nic.PCPs{2: 3})})
+			h.running.Ports["eth0"].Pairs = qos.Of([]nic.PairUse{{Program: "python3", DSCP: 26, Over: "eth0.100", Read: 1, Of: 4}, {Program: "fio", DSCP: 26, PCP: 3, Over: "eth0.100", Read: 1, Of: 1}, {Program: "dd", DSCP: 26, Over: "eth0", Read: 1, Of: 1}})
+		}, "python3 sends RDMA over VLAN eth0.100 with PCP 0, seen on 1 of its 4 queue pairs; the intent says 3", "NCCL_IB_SL=3"},
+		{"NIC-16", checks.Info, port(func(p *nic.Port) {
+			p.Pairs = qos.Of([]nic.PairUse{{Program: "python3", Of: 4, Unread: "needs root"}})
+		}), "not checked: how python3 sends RDMA on its 4 queue pairs: needs root", "as root"},
+		{"NIC-16", checks.Info, port(func(p *nic.Port) {
+			p.Missing[nic.FieldPairs] = "rdma: not found"
+		}), "the queue pairs could not be listed: rdma: not found", "rdma of iproute2"},
+		{"NIC-21", checks.Warning, port(func(p *nic.Port) {
+			p.GIDs.V.Slot = qos.Of(3)
+			p.Pairs = qos.Of([]nic.PairUse{{Program: "python3", Source: "10.0.0.1", V1: true, Read: 2, Of: 4}})
+		}), "python3 sends RoCE v1, seen on 2 of its 4 queue pairs: its packets have no DSCP", "NCCL_IB_GID_INDEX=3"},
+		{"NIC-21", checks.Info, port(func(p *nic.Port) {
+			p.Pairs = qos.Of([]nic.PairUse{{Program: "python3", DSCP: 26, Source: "fe80::1", Read: 1, Of: 4}})
+		}), "python3 sends RDMA from the link-local address fe80::1, seen on 1 of its 4 queue pairs", "IP address"},
+		{"NIC-22", checks.Info, port(func(p *nic.Port) {
+			p.SharedPorts = []nic.SharedPort{{Program: "python3", Peer: "10.0.0.2", UDPPort: 49152, Read: 4}}
+		}), "python3 sends to 10.0.0.2 from UDP port 49152 on all 4 queue pairs that were read", "flow labels"},
 		{"NIC-11", checks.Error, port(func(p *nic.Port) { p.Carrier.V = false }), "the NIC has no carrier", "cable"},
 		{"NIC-11", checks.Info, port(func(p *nic.Port) { p.Carrier.Set = false }), "does not show whether", "on the host"},
 		{"PRT-04", checks.Warning, port(func(p *nic.Port) { p.Speed = qos.Of(units.Rate(50e9)) }), "the link runs at 50G, the intent says", "repair the link"},
@@ -323,7 +346,7 @@ func hostCases() []brokenHost {
 			h.running.Writers[0].Idle = "systemd-networkd does not run"
 		}, "sets mtu to 1500, the intent says 9000; systemd-networkd does not run", "or write 9000 there"},
 		{"NIC-12", checks.Info, func(h *hostCase) {
-			h.running.Writers = []nic.Writer{{Who: "dmsd of NVIDIA's DOCA management service", Place: "process 44"}}
+			h.running.Writers = []nic.Writer{{Who: "dmsd of NVIDIA's DOCA management service", Place: "process 44", Daemon: true}}
 		}, "dmsd of NVIDIA's DOCA management service (process 44) writes NIC settings; this tool cannot tell which", "stop it"},
 		{"READ", checks.Info, func(h *hostCase) {
 			h.running.Missing = map[string]string{nic.FieldWriters: "needs root"}
@@ -557,6 +580,35 @@ func TestWriterOfATag(t *testing.T) {
 			t.Errorf("%+v: %v", tt, fs)
 		case tt.says != "" && (len(fs) != 1 || fs[0].Severity != tt.severity || !strings.Contains(fs[0].What, tt.says)):
 			t.Errorf("%+v: %v", tt, fs)
+		}
+	}
+}
+
+// TestDaemonThatMayHaveWritten checks that a daemon that runs is a warning only while settings that
+// it can write differ from the intent.
+func TestDaemonThatMayHaveWritten(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit func(*nic.Port)
+		may  []string
+		says string
+	}{
+		"as intended":    {func(*nic.Port) {}, nil, "info NIC-12: dmsd (process 44) writes NIC settings; this tool cannot tell which"},
+		"PFC differs":    {func(p *nic.Port) { p.PFC.V, p.ToS.V = 0, 0 }, nil, "warning NIC-12 eth0: dmsd (process 44) runs, and may have set what differs from the intent: pfc, tos"},
+		"not its field":  {func(p *nic.Port) { p.ToS.V = 0 }, []string{nic.FieldPFC}, "info NIC-12: dmsd (process 44) writes"},
+		"its field only": {func(p *nic.Port) { p.PFC.V, p.ToS.V = 0, 0 }, []string{nic.FieldPFC}, "may have set what differs from the intent: pfc"},
+	} {
+		h := newHostCase(t, hostBase)
+		c.edit(h.running.Ports["eth0"])
+		h.running.Writers = []nic.Writer{{Who: "dmsd", Place: "process 44", Daemon: true, May: c.may}}
+		i := slices.IndexFunc(h.findings(), func(f checks.Finding) bool { return f.ID == "NIC-12" })
+		if i < 0 {
+			t.Errorf("%s: none", name)
+			continue
+		}
+		f := h.findings()[i]
+		text := strings.TrimSpace(string(f.Severity)+" NIC-12 "+strings.Join(f.Ports, ",")) + ": " + f.What
+		if !strings.Contains(text, c.says) || strings.HasSuffix(c.says, "pfc") && !strings.HasSuffix(text, "pfc") {
+			t.Errorf("%s: %s", name, text)
 		}
 	}
 }
@@ -920,7 +972,8 @@ func TestHostPrintsSafely(t *testing.T) {
 	p.PFC.Set, p.Missing[nic.FieldPFC] = false, evil
 	q := h.running.Ports["eth1"]
 	q.Driver, q.NV, q.ToS.V, q.Firmware, q.DCQCN[evil] = evil, nil, 104, evil, 1
-	p.Pairs, q.Seat = qos.Of([]nic.PairUse{{Program: evil, Read: 1, Of: 1}}), qos.Of(nic.Seat{Root: evil})
+	p.Pairs, q.Seat = qos.Of([]nic.PairUse{{Program: evil, Read: 1, Of: 1, Over: evil}, {Program: evil, V1: true, Read: 1, Of: 1}, {Program: evil, Of: 1, Unread: evil}}), qos.Of(nic.Seat{Root: evil})
+	p.SharedPorts = []nic.SharedPort{{Program: evil, Peer: evil}}
 	h.running.GPUs = []nic.GPU{{PCI: evil, Seat: nic.Seat{Root: "pci0000:97"}}}
 	h.over(nic.Upper{Name: evil, Kind: nic.UpperBond, On: []string{"eth0"}, MTU: qos.Of(1500)})
 	h.over(nic.Upper{Name: "loop", On: []string{"loop", evil}})

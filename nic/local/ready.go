@@ -22,7 +22,7 @@ func (r reader) ready() {
 	if r.rdma != "" {
 		get(r, nic.FieldTransport, &r.p.Transport, func() (nic.Transport, error) { return r.transport(r.device) })
 		get(r, nic.FieldRDMAState, &r.p.RDMAState, func() (string, error) { return r.rdmaState(r.device) })
-		get(r, nic.FieldPairs, &r.p.Pairs, func() ([]nic.PairUse, error) { return r.pairs(r.ctx, r.device) })
+		r.queuePairs()
 		get(r, nic.FieldGIDs, &r.p.GIDs, func() (nic.GIDs, error) { return r.gids(r.device) })
 	}
 	if seat, ok := r.seat(r.sysNet(r.name), r.sysNet(r.name, "device")); ok && r.pci != "" {
@@ -31,6 +31,14 @@ func (r reader) ready() {
 	get(r, nic.FieldFEC, &r.p.FEC, func() (string, error) { return r.fec(r.ctx, r.name) })
 	get(r, nic.FieldReceived, &r.p.Received, func() (nic.Received, error) { return r.received(r.name) })
 	get(r, nic.FieldPCIe, &r.p.PCIe, func() (nic.PCIe, error) { return r.pcie(r.name) })
+}
+
+// queuePairs reads how programs send.
+func (r reader) queuePairs() {
+	get(r, nic.FieldPairs, &r.p.Pairs, func() (uses []nic.PairUse, err error) {
+		uses, r.p.SharedPorts, err = r.pairs(r.ctx, r.device)
+		return uses, err
+	})
 }
 
 // portFile returns the path of a file of the RDMA device's port.
@@ -82,27 +90,37 @@ func (m *Machine) gids(d *device) (nic.GIDs, error) {
 		return out, err
 	}
 	for _, slot := range natural.Sorted(slots)[:min(len(slots), maxGIDs)] {
-		if _, ok := decimal(slot); !ok {
+		n, ok := decimal(slot)
+		if !ok {
 			continue
 		}
-		text, err := m.text(m.portFile(d, "gids", slot))
-		if err != nil {
-			continue // the slot was cleared meanwhile
-		}
-		gid, err := netip.ParseAddr(text)
-		if err != nil || gid.IsUnspecified() {
-			continue
-		}
-		kind, err := m.text(m.portFile(d, "gid_attrs", "types", slot))
-		switch addr := gid.Unmap().String(); {
-		case err != nil:
+		addr, kind, err := m.gid(d, slot)
+		switch {
+		case err != nil, kind == "": // empty, or cleared meanwhile
 		case kind != nic.ModeRoCEv2:
 			out.V1++
-		case !slices.Contains(out.V2, addr):
-			out.V2 = append(out.V2, addr)
+		case !slices.Contains(out.V2, addr.String()):
+			out.V2 = append(out.V2, addr.String())
+			if !out.Slot.Set && !addr.IsLinkLocalUnicast() {
+				out.Slot = qos.Of(int(n))
+			}
 		}
 	}
 	return out, nil
+}
+
+// gid reads a slot of the GID table: the address, and the type, "" for an empty slot.
+func (m *Machine) gid(d *device, slot string) (addr netip.Addr, kind string, err error) {
+	text, err := m.text(m.portFile(d, "gids", slot))
+	if err != nil {
+		return addr, "", err
+	}
+	gid, err := netip.ParseAddr(text)
+	if err != nil || gid.IsUnspecified() {
+		return addr, "", err
+	}
+	kind, err = m.text(m.portFile(d, "gid_attrs", "types", slot))
+	return gid.Unmap(), kind, err
 }
 
 // transfers matches the speed of a PCIe link: "16.0 GT/s PCIe", or "16 GT/s" on older kernels.

@@ -23,13 +23,16 @@ const (
 	maxWriterFile  = 256 << 10 // bytes
 )
 
-// daemons maps programs that write NIC settings on their own to descriptions. The keys are process
-// names, which the kernel truncates to 15 bytes (TASK_COMM_LEN). lldpad is in Agents of [nic.Host]
-// instead.
-var daemons = map[string]string{
-	"nic-configurati": "nic-configuration-daemon of NVIDIA's NIC configuration operator",
-	"dmsd":            "dmsd of NVIDIA's DOCA management service",
-	"sriov-network-c": "sriov-network-config-daemon of the SR-IOV network operator",
+// daemons maps programs that write NIC settings on their own to what they are, and to the fields
+// that their configuration has (NicConfigurationTemplate of the NIC configuration operator,
+// SriovNetworkNodePolicy of the SR-IOV network operator; none is known for dmsd). The keys are
+// process names, which the kernel truncates to 15 bytes (TASK_COMM_LEN). lldpad is in Agents of
+// [nic.Host] instead.
+var daemons = map[string]nic.Writer{
+	"nic-configurati": {Who: "nic-configuration-daemon of NVIDIA's NIC configuration operator", May: []string{
+		nic.FieldTrust, nic.FieldDSCP, nic.FieldPFC, nic.FieldToS, nic.FieldMode, nic.FieldCable, nic.FieldECN, nic.FieldLinkPause, nic.FieldRings, nic.FieldMaxReadRequest}},
+	"dmsd":            {Who: "dmsd of NVIDIA's DOCA management service"},
+	"sriov-network-c": {Who: "sriov-network-config-daemon of the SR-IOV network operator", May: []string{nic.FieldMTU, nic.FieldVFs, nic.FieldRepresentors}},
 }
 
 // Daemons that write the settings in their profiles.
@@ -101,8 +104,9 @@ func (m *Machine) writers(h *nic.Host, all []process) ([]nic.Writer, error) {
 		return slices.ContainsFunc(all, func(p process) bool { return p.comm == comm })
 	}
 	for _, p := range all {
-		if who := daemons[p.comm]; who != "" {
-			s.Found = append(s.Found, nic.Writer{Who: who, Place: "process " + p.id})
+		if w, is := daemons[p.comm]; is {
+			w.Place, w.Daemon = "process "+p.id, true
+			s.Found = append(s.Found, w)
 		}
 	}
 	s.profiles(runs)

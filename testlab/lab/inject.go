@@ -234,7 +234,7 @@ func hostDoes(h *host.Host, f []string) (err error) {
 	case "gpu":
 		k.AddGPU(f[1], f[2], number(f[3]))
 	case "pair":
-		k.SetPairs(localtest.Pair{RDMA: f[1], Local: 77, Remote: 78, Type: "RC", State: "RTS", Program: f[2], DSCP: number(f[3])})
+		k.SetPairs(queuePairs(f)...)
 	case "nordma":
 		return k.DropRDMA(f[1])
 	case "away":
@@ -265,6 +265,31 @@ func hostDoes(h *host.Host, f []string) (err error) {
 		return k.PutIn("class/infiniband/"+f[1]+"/ports/1/hw_counters/"+f[2], fmt.Sprintln(number(f[3])))
 	}
 	return err
+}
+
+// queuePairs returns the queue pairs of "pair RDMA PROGRAM DSCP [slot=N] [udp=N] [pairs=N]": slot is
+// the GID that they send from, udp their source port, see [localtest.Pair].
+func queuePairs(f []string) (out []localtest.Pair) {
+	p := localtest.Pair{RDMA: f[1], Type: "RC", State: "RTS", Program: f[2]}
+	p.DSCP, _ = strconv.Atoi(f[3])
+	count := 1
+	for _, word := range f[4:] {
+		key, text, _ := strings.Cut(word, "=")
+		n, _ := strconv.Atoi(text)
+		switch key {
+		case "slot":
+			p.Slot = n
+		case "udp":
+			p.UDPPort = n
+		case "pairs":
+			count = n
+		}
+	}
+	for i := range count {
+		p.Local, p.Remote = 77+i, 1078+i
+		out = append(out, p)
+	}
+	return out
 }
 
 // hostWords is the minimum number of words of each statement about a host.

@@ -1,9 +1,11 @@
 package localtest
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"net/netip"
 	"slices"
 	"strconv"
 
@@ -19,6 +21,14 @@ type Pair struct {
 	State   string // "RTS", "INIT"
 	Program string
 	DSCP    int
+	PCP     int
+	// Slot is the slot of the GID table that it sends from; 0 stands for the one with an IP address
+	// and RoCE v2. Peer is the IP address of the other end, "" for 10.0.0.2. UDPPort is its source
+	// port; 0 stands for the one that the driver derives from both numbers of the pair, and -1 for
+	// the one that it sets for all pairs.
+	Slot    int
+	Peer    string
+	UDPPort int
 }
 
 // SetPairs replaces the queue pairs of all ports.
@@ -92,8 +102,28 @@ func (p Pair) context() []byte {
 	c[8] = 5<<5 | 30
 	binary.BigEndian.PutUint32(c[20:], uint32(p.Remote)&0xffffff)
 	path := c[24:]
-	path[7], path[11] = 0, 64 // hop limit
+	path[9], path[11] = byte(cmp.Or(p.Slot, 3)), 64 // source, hop limit
+	peer := netip.MustParseAddr(cmp.Or(p.Peer, "10.0.0.2")).As16()
+	copy(path[16:], peer[:])
 	path[33] = 2<<6 | byte(p.DSCP)
-	binary.BigEndian.PutUint16(path[34:], 0xc000)
+	binary.BigEndian.PutUint16(path[34:], p.udpPort())
+	path[36] = byte(p.PCP) << 4
 	return append(append(head, c...), 0, 2, 0, 0)
+}
+
+// udpPort returns the source port of a pair (include/rdma/ib_verbs.h, rdma_calc_flow_label and
+// rdma_flow_label_to_udp_sport).
+func (p Pair) udpPort() uint16 {
+	const first = 0xc000
+	switch {
+	case p.UDPPort < 0:
+		return first
+	case p.UDPPort > 0:
+		return uint16(p.UDPPort)
+	}
+	v := uint64(p.Local) * uint64(p.Remote)
+	v ^= v >> 20
+	v ^= v >> 40
+	label := uint16(v&0x3fff ^ v>>14&0x3f)
+	return first | label
 }

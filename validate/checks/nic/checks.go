@@ -140,7 +140,7 @@ var Checks = []checks.Check{
 	},
 	{
 		ID: "NIC-12", Title: "another program or profile writes settings of a NIC",
-		Rules: []checks.Rule{{Severity: checks.Warning, When: "where it writes another value than the intent"}, {Severity: checks.Info, When: "where it writes the same value, one that is not known before it runs, or does not run now"}}, Scope: checks.ScopeHost, Reads: checks.ReadsNIC,
+		Rules: []checks.Rule{{Severity: checks.Warning, When: "where it writes another value than the intent, or is a daemon that runs while settings that it can write differ"}, {Severity: checks.Info, When: "where it writes the same value, one that is not known before it runs, or does not run now"}}, Scope: checks.ScopeHost, Reads: checks.ReadsNIC,
 		Why: "the settings change back when it runs",
 		Fix: "leave the setting out there, or write the value of the intent there",
 	},
@@ -164,7 +164,7 @@ var Checks = []checks.Check{
 	},
 	{
 		ID: "NIC-16", Title: "a program sends RDMA in another class than the intent says",
-		Rules: checks.Always(checks.Warning), Scope: checks.ScopeHost, Reads: checks.ReadsNIC,
+		Rules: []checks.Rule{{Severity: checks.Warning, When: "where its queue pairs show it"}, {Severity: checks.Info, When: "where the driver does not show it"}}, Scope: checks.ScopeHost, Reads: checks.ReadsNIC,
 		Why: "it is best effort for the fabric, and dropped under load, whatever the defaults of the host are",
 		Fix: "set the traffic class of the application",
 	},
@@ -191,6 +191,18 @@ var Checks = []checks.Check{
 		Rules: checks.Always(checks.Warning), Scope: checks.ScopeHost, Reads: checks.ReadsNIC,
 		Why: "half of the bandwidth, or more, is never used, and that link pauses while the others idle",
 		Fix: "set xmit_hash_policy of the bond to layer3+4",
+	},
+	{
+		ID: "NIC-21", Title: "a program sends RDMA from an address that is not for routed RoCE v2",
+		Rules: []checks.Rule{{Severity: checks.Warning, When: "for RoCE v1"}, {Severity: checks.Info, When: "for a link-local address, if the NIC has another one"}}, Scope: checks.ScopeHost, Reads: checks.ReadsNIC,
+		Why: "the packets do not leave the subnet; those of RoCE v1 have no DSCP, so that no switch puts them in their class by it",
+		Fix: "choose the GID in the application",
+	},
+	{
+		ID: "NIC-22", Title: "all queue pairs of a program to one peer have one UDP source port",
+		Rules: []checks.Rule{{Severity: checks.Warning, When: "where the switch has several links to other switches"}, {Severity: checks.Info, When: "else"}}, Scope: checks.ScopeHost, Reads: checks.ReadsNIC,
+		Why: "switches hash the port to choose a path: one link is full while the others idle",
+		Fix: "let the driver choose the port of each queue pair",
 	},
 	{
 		ID: "SCH-04", Title: "a NIC divides its link between classes differently than the switch",

@@ -22,7 +22,7 @@ func Check(f *intent.Fabric, h *intent.Host, running, desired *nic.Host, ends fu
 		byPort[ch.Port] = append(byPort[ch.Port], ch)
 	}
 	v.agents()
-	v.writers()
+	v.writers(byPort)
 	v.unit(byPort[""])
 	for _, name := range natural.Keys(desired.Ports) {
 		v.port(name, byPort)

@@ -3,20 +3,26 @@ package nic
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
 // writers finds other programs that write settings of the intent's NICs. Daemons that write DCB
-// settings are left to DCB-02.
-func (v *hostCheck) writers() {
+// settings are left to DCB-02. byPort holds the changes of each port.
+func (v *hostCheck) writers(byPort map[string][]nic.Change) {
 	if why := v.running.Missing[nic.FieldWriters]; why != "" && len(v.desired.Ports) > 0 {
 		v.unread("READ", checks.Info, "", nic.FieldWriters, "read the host as root", nic.Change{Blocked: term.CleanLine(why)})
 	}
 	for _, w := range v.running.Writers {
+		if w.Daemon {
+			v.daemon(w, byPort)
+			continue
+		}
 		for _, name := range natural.Keys(v.desired.Ports) {
 			want := v.desired.Ports[name]
 			rival, ch := w.Against(name, v.running.Ports[name], want)
@@ -31,6 +37,34 @@ func (v *hostCheck) writers() {
 			}
 			v.rival(w, name, where, rival, ch)
 		}
+	}
+}
+
+// daemon reports a daemon that sets NICs as another system tells it. Where settings that it can write
+// differ from the intent, it may have written them.
+func (v *hostCheck) daemon(w nic.Writer, byPort map[string][]nic.Change) {
+	var wrong ordered.Groups[string, string] // ports by fields
+	for _, name := range natural.Keys(v.desired.Ports) {
+		var fields []string
+		for _, ch := range byPort[name] {
+			if ch.Kind == nic.KindDrift && nic.LayerOf(ch.Field) != "" && w.Writes(name, ch.Field) {
+				fields = append(fields, ch.Field)
+			}
+		}
+		if len(fields) > 0 {
+			wrong.Add(strings.Join(fields, ", "), name)
+		}
+	}
+	const fix = "stop it, or have it leave the NICs of the intent alone"
+	found := false
+	for fields, ports := range wrong.All() {
+		for _, name := range ports {
+			found = true
+			v.add("NIC-12", checks.Warning, name, v.host.Pos.String(), fix+", or give it the values of the intent", "%s runs, and may have set what differs from the intent: %s", w, fields)
+		}
+	}
+	if !found {
+		v.add("NIC-12", checks.Info, "", v.host.Pos.String(), fix, "%s writes NIC settings; this tool cannot tell which", w)
 	}
 }
 
