@@ -207,7 +207,7 @@ var hostFaults = []fault{
 	{"a library ignores the traffic class of the NIC", "gpu1", "pair mlx5_0 python3 0", "warning NIC-16 @", "", ""},
 	{"a library sends RoCE v1", "gpu1", "pair mlx5_0 python3 26 slot=2", "warning NIC-21 @", "", ""},
 	{"a library sends from a link-local address", "gpu1", "pair mlx5_0 python3 26 slot=1", "info NIC-21 @", "", ""},
-	{"queue pairs have one UDP port", "gpu1", "pair mlx5_0 python3 26 udp=-1 pairs=4", "warning NIC-22 @", "", ""},
+	{"queue pairs have one UDP port", "gpu1", "pair mlx5_0 python3 26 udp=-1 pairs=4", "info NIC-22 @", "", ""},
 	{"the GPUs of a NIC are at the other CPU", "gpu1", "gpu 0000:9b:00.0 pci0000:97 1; gpu 0000:ab:00.0 pci0000:a7 1", "warning NIC-17 @", "", ""},
 	{"a NIC has received broken frames", "gpu1", "stat eth0 rx_crc_errors_phy 900; stat eth0 rx_packets_phy 1000000", "info NIC-18 @", "", ""},
 	{"a link runs with FEC at one end", "gpu1,gpu2,gpu3", "nicfec eth0 Off", "warning PRT-06 @", "", ""},

@@ -75,7 +75,7 @@ var faults = []Fault{
 	{Name: "pause", What: "802.3x is on", Finds: []string{"PFC-05"}, onHost: "pause {port}"},
 	{Name: "pair", What: "a program's queue pair has another DSCP", Finds: []string{"NIC-16"}, Value: "0", takes: "DSCP", onHost: "pair {rdma} python3 {value}"},
 	{Name: "pair-gid", What: "a program's queue pair uses RoCE v1", Finds: []string{"NIC-21"}, onHost: "pair {rdma} python3 {dscp} slot=2"},
-	{Name: "pair-udp", What: "a program's queue pairs have one UDP port", Finds: []string{"NIC-22"}, onHost: "pair {rdma} python3 {dscp} udp=-1 pairs=4"},
+	{Name: "pair-udp", What: "a program's queue pairs have one UDP port (see NIC-22)", onHost: "pair {rdma} python3 {dscp} udp=-1 pairs=4"},
 	{Name: "pcie", What: "the card is in a slot of four lanes", Finds: []string{"NIC-15"}, onHost: "file class/net/{port}/device/current_link_width 4"},
 	{Name: "pfc-off", What: "no priority is paused", Finds: []string{"PFC-01", "PFC-02", "PFC-10"}, onHost: "pfc {port} -"},
 	{Name: "pfc-other", What: "another priority is paused as well", Finds: []string{"PFC-01", "PFC-02"}, onHost: "pfc {port} {priority},{other}"},

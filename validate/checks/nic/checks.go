@@ -205,6 +205,12 @@ var Checks = []checks.Check{
 		Fix: "let the driver choose the port of each queue pair",
 	},
 	{
+		ID: "NIC-23", Title: "RDMA does not follow a bond or bridge whose address it uses",
+		Rules: []checks.Rule{{Severity: checks.Warning, When: "where several RDMA devices have one address"}, {Severity: checks.Info, When: "for a bridge over one"}}, Scope: checks.ScopeHost, Reads: checks.ReadsNIC,
+		Why: "an RDMA device uses its own port only: connections fail when the switch or the bridge chooses another one",
+		Fix: "bond the ports of one card, or give each NIC its own address",
+	},
+	{
 		ID: "SCH-04", Title: "a NIC divides its link between classes differently than the switch",
 		Rules: checks.Always(checks.Warning), Scope: checks.ScopeNIC, Reads: checks.ReadsNIC,
 		Why: "a class gets less bandwidth than the intent says",

@@ -2,12 +2,14 @@ package nic
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
@@ -143,10 +145,14 @@ var macHashes = map[string]string{
 	"vlan+srcmac": "by the VLAN and its own MAC address: all RDMA of a VLAN",
 }
 
-// bonds finds bonds that choose the member for RDMA so that one gets all of it.
+// bonds finds bonds and bridges that RDMA does not follow, and bonds that choose the member for RDMA
+// so that one gets all of it.
 func (v *hostCheck) bonds() {
 	for _, name := range natural.Keys(v.running.Uppers) {
 		u := v.running.Uppers[name]
+		if u.Kind == nic.UpperVLAN || v.oneAddress(u) {
+			continue
+		}
 		says := macHashes[u.Hash]
 		if u.Kind != nic.UpperBond || says == "" || len(u.On) < 2 || u.Mode != "802.3ad" && u.Mode != "balance-xor" {
 			continue
@@ -163,6 +169,49 @@ func (v *hostCheck) bonds() {
 			fmt.Sprintf("ip link set dev %s type bond xmit_hash_policy layer3+4, there and in the network configuration of the host: this tool does not set it", shown),
 			"the bond chooses one of its %d members %s takes the same one (xmit_hash_policy %s, mode %s)", len(u.On), says, term.CleanLine(u.Hash), term.CleanLine(u.Mode))
 	}
+}
+
+// oneAddress finds a bond or bridge whose address several RDMA devices have. The kernel gives it to
+// the device of each port below, unless the card joins its ports to one device, as mlx5 does with
+// RoCE LAG, or the bond has one active member (Linux, drivers/infiniband/core/roce_gid_mgmt.c,
+// is_eth_port_of_netdev_filter). Each device sends and receives at its own port only.
+func (v *hostCheck) oneAddress(u *nic.Upper) bool {
+	type end struct{ device, branch string }
+	var ends ordered.Groups[string, end] // by address
+	carries := false
+	for _, branch := range u.On {
+		for _, name := range natural.Keys(v.running.Ports) {
+			p := v.running.Ports[name]
+			if p == nil || p.RDMA == "" || v.desired.Ports[name] == nil || name != branch && !slices.Contains(v.running.Above(name), v.running.Uppers[branch]) {
+				continue
+			}
+			carries = true
+			for _, addr := range p.GIDs.V.V2 {
+				if a, err := netip.ParseAddr(addr); err == nil && !a.IsLinkLocalUnicast() {
+					ends.Add(addr, end{term.CleanLine(p.RDMA), branch})
+				}
+			}
+		}
+	}
+	for addr, with := range ends.All() {
+		other := func(e end) bool { return e.device != with[0].device && e.branch != with[0].branch }
+		if !slices.ContainsFunc(with, other) {
+			continue
+		}
+		var devices []string
+		for _, e := range with {
+			devices = append(devices, e.device)
+		}
+		v.add("NIC-23", checks.Warning, term.CleanLine(u.Name), v.host.Pos.String(),
+			"give each of these NICs its own address, or bond the ports of one card in a mode in which its driver joins them (mlx5: active-backup, 802.3ad, balance-xor): this tool creates no bonds",
+			"%s all have address %s of the %s: each uses its own port only, and what the switch sends to another port is lost", strings.Join(slices.Compact(natural.Sorted(devices)), ", "), addr, kindOf(u))
+		return true
+	}
+	if u.Kind == nic.UpperBridge && carries {
+		v.add("NIC-23", checks.Info, term.CleanLine(u.Name), v.host.Pos.String(), "if only the host's own RDMA uses the NIC, take it out of the bridge and give it the address: this tool does neither; else accept this in the intent",
+			"RDMA over the address of the bridge does not pass the bridge: its filters and VLANs do not apply, and its other ports have no RDMA")
+	}
+	return false
 }
 
 // upper checks a bond or VLAN of the intent.
