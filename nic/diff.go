@@ -275,7 +275,7 @@ func Essential(field string) bool { return essential[field] || field == FieldDCB
 func (d *differ) unknown(name, want string) {
 	why := clean(d.missing[name])
 	switch {
-	case why == NotInDriver && !essential[name] && name != FieldRings && name != FieldVFTrust && name != FieldSFs: // the last three are stated in the intent itself
+	case why == NotInDriver && !essential[name] && name != FieldRings && name != FieldVFTrust && name != FieldVFTag && name != FieldSFs: // the last four are stated in the intent itself
 		return
 	case why == "":
 		why = "not read"

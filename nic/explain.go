@@ -132,6 +132,7 @@ func (e *Explanation) driver(p *Port) {
 	show(e, p, FieldVFs, "VFs", p.VFs, strconv.Itoa, "created if there are none", "sriov_numvfs of the PCI device")
 	show(e, p, FieldSFs, "SFs", p.SFs, strconv.Itoa, "created if there are none", "ports of the card's switch, by devlink")
 	show(e, p, FieldVFTrust, "trust of VFs", p.VFTrust, clean, "", "driver, by rtnetlink")
+	show(e, p, FieldVFTag, "tag of VFs", p.VFTag, Tag.String, "added by the card to all frames of a VF", "driver, by rtnetlink")
 	show(e, p, FieldRepresentors, "representors of VFs", p.Representors, onOff, "compared alone", "mode of the switch of the card, by devlink")
 	if p.MTU.Set {
 		how := ""

@@ -46,6 +46,7 @@ const (
 	FieldVFs             = "vfs"
 	FieldSFs             = "sfs"
 	FieldVFTrust         = "vf_trust"
+	FieldVFTag           = "vf_tag" // the VLAN tag that the card adds to frames of VFs
 	FieldRepresentors    = "representors"
 	FieldMaxReadRequest  = "max_read_request"
 	FieldRelaxedOrdering = "relaxed_ordering"
@@ -73,7 +74,7 @@ var layers = map[string]Layer{
 	FieldECN: LayerDriver, FieldCNPDSCP: LayerDriver, FieldCNPPriority: LayerDriver, FieldMTU: LayerDriver,
 	FieldWilling: LayerDriver, FieldStallPrevention: LayerDriver, FieldMaxReadRequest: LayerDriver, FieldDCQCN: LayerDriver,
 	FieldDCB: LayerDriver, FieldRings: LayerDriver, FieldRoCEApp: LayerDriver,
-	FieldEgress: LayerDriver, FieldVFs: LayerDriver, FieldSFs: LayerDriver, FieldVFTrust: LayerDriver, FieldRepresentors: LayerDriver,
+	FieldEgress: LayerDriver, FieldVFs: LayerDriver, FieldSFs: LayerDriver, FieldVFTrust: LayerDriver, FieldVFTag: LayerDriver, FieldRepresentors: LayerDriver,
 	FieldMode: LayerRDMA, FieldToS: LayerRDMA, FieldTrafficClass: LayerRDMA,
 	FieldNV: LayerFirmware, FieldRelaxedOrdering: LayerFirmware,
 }

@@ -17,6 +17,10 @@ type Functions struct {
 	MaxVFs int          `json:"max_vfs,omitempty"`
 	// VFTrust says whether the VFs are trusted: "on", "off", or a list of the trusted ones.
 	VFTrust qos.Opt[string] `json:"vf_trust,omitzero"`
+	// VFTag is the VLAN tag of all VFs; desired only. Each lists the VFs, in their order; running
+	// only.
+	VFTag qos.Opt[Tag] `json:"vf_tag,omitzero"`
+	Each  []VF         `json:"each_vf,omitempty"`
 	// Representors reports whether the card's switch is in switchdev mode.
 	Representors qos.Opt[bool] `json:"representors,omitzero"`
 	// SFs is the number of active scalable functions on this host; unset if the driver has none.
@@ -36,10 +40,29 @@ func (b *builder) functions(v intent.VFs) {
 		p.VFTrust = qos.Of(v.Trust.V)
 		b.from(v.Trust.From, FieldVFTrust)
 	}
+	if v.VLAN.V >= 0 {
+		p.VFTag = qos.Of(b.vfTag(v))
+		b.from(v.VLAN.From, FieldVFTag)
+	}
 	if v.Representors.V != "" {
 		p.Representors = qos.Of(v.Representors.V == "on")
 		b.from(v.Representors.From, FieldRepresentors)
 	}
+}
+
+// vfTag returns the tag of VFs: with the stated PCP, or else that of the class of RDMA.
+func (b *builder) vfTag(v intent.VFs) Tag {
+	t := Tag{VLAN: v.VLAN.V, Priority: v.PCP.V}
+	if t.VLAN == 0 {
+		return Tag{}
+	}
+	if t.Priority < 0 {
+		t.Priority = 0
+		if k := firstRDMA(b.settings); k != nil {
+			t.Priority, _ = pcpOf(k)
+		}
+	}
+	return t
 }
 
 // functions compares the virtual functions.
@@ -66,6 +89,7 @@ func (d *differ) functions() {
 	default:
 		diffField(d, FieldVFTrust, have.VFTrust, want.VFTrust, equal, clean, drift)
 	}
+	d.tags(made)
 	diffField(d, FieldRepresentors, have.Representors, want.Representors, equal, onOff, Change{Kind: KindDrift, Blocked: d.eswitch()})
 }
 

@@ -294,6 +294,21 @@ func hostCases() []brokenHost {
 		{"NIC-16", checks.Info, port(func(p *nic.Port) {
 			p.Missing[nic.FieldPairs] = "rdma: not found"
 		}), "the queue pairs could not be listed: rdma: not found", "rdma of iproute2"},
+		{"NIC-24", checks.Warning, port(func(p *nic.Port) {
+			p.Each = []nic.VF{{Number: 0, Down: true}, {Number: 1}, {Number: 2, Down: true}}
+		}), "VF 0,2 is shut by the host", "state auto"},
+		{"NIC-24", checks.Info, port(func(p *nic.Port) { p.Each = []nic.VF{{Number: 1, MaxRate: 10000}} }), "VF 1 sends at most 10G (max_tx_rate)", "max_tx_rate 0"},
+		{"NIC-24", checks.Warning, port(func(p *nic.Port) {
+			p.Each = []nic.VF{{Number: 0, Interface: "eth0v0", MTU: 1500, Up: true}, {Number: 1, Interface: "eth0v1", MTU: 1500}, {Number: 2, Interface: "eth0v2", MTU: 9000, Up: true}}
+		}), "VF 0 has an MTU of 1500 B, so that its RDMA MTU is at most 1024 B, the intent says 4096 B", "raise the MTU"},
+		{"NIC-24", checks.Warning, func(h *hostCase) {
+			e := h.ends["leaf1/Ethernet0"]
+			e.Trust = qos.TrustPCP
+			h.ends["leaf1/Ethernet0"] = e
+			p := h.running.Ports["eth0"]
+			p.VFs = qos.Of(3)
+			p.Each = []nic.VF{{Tag: nic.Tag{VLAN: 100}}, {Number: 1, Tag: nic.Tag{VLAN: 100, Priority: 3}}, {Number: 2}}
+		}, "VF 0 sends all frames with VLAN 100 and priority 0, the intent says 3 for RDMA", "vfs: {vlan: 100}"},
 		{"NIC-21", checks.Warning, port(func(p *nic.Port) {
 			p.GIDs.V.Slot = qos.Of(3)
 			p.Pairs = qos.Of([]nic.PairUse{{Program: "python3", Source: "10.0.0.1", V1: true, Read: 2, Of: 4}})
@@ -989,6 +1004,7 @@ func TestHostPrintsSafely(t *testing.T) {
 	q := h.running.Ports["eth1"]
 	q.Driver, q.NV, q.ToS.V, q.Firmware, q.DCQCN[evil] = evil, nil, 104, evil, 1
 	p.Pairs, q.Seat = qos.Of([]nic.PairUse{{Program: evil, Read: 1, Of: 1, Over: evil}, {Program: evil, V1: true, Read: 1, Of: 1}, {Program: evil, Of: 1, Unread: evil}}), qos.Of(nic.Seat{Root: evil})
+	p.Each = []nic.VF{{Interface: evil, User: evil, MTU: 1500, Up: true}}
 	p.SharedPorts = []nic.SharedPort{{Program: evil, Peer: evil}}
 	h.running.GPUs = []nic.GPU{{PCI: evil, Seat: nic.Seat{Root: "pci0000:97"}}}
 	h.over(nic.Upper{Name: evil, Kind: nic.UpperBond, On: []string{"eth0"}, MTU: qos.Of(1500)})

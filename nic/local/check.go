@@ -139,7 +139,7 @@ func (s UndoStep) check(managed func(port string) bool) error {
 var membersOf = map[string][]string{
 	nic.FieldDCBX: {"dcbx", "agent"}, nic.FieldLinkPause: {"pause"}, nic.FieldETS: {"ets", "rates"}, nic.FieldBuffers: {"buffers"},
 	nic.FieldPFC: {"pfc", "pause"}, nic.FieldDSCP: {"dscp", "trust"}, nic.FieldECN: {"ecn", "number"}, nic.FieldRings: {"rings"},
-	nic.FieldDCQCN: {"dcqcn"}, nic.FieldVFTrust: {"vf_trust"},
+	nic.FieldDCQCN: {"dcqcn"}, nic.FieldVFTrust: {"vf_trust"}, nic.FieldVFTag: {"vf_tag"},
 	nic.FieldMTU: {"number", "along"}, nic.FieldEgress: {"pcps"},
 	nic.FieldWilling: {"willing"}, nic.FieldStallPrevention: {"mode"}, nic.FieldMode: {"mode"}, nic.FieldNV: {"nv"},
 }

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -10,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-
-	"github.com/mdlayher/netlink"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -21,9 +18,11 @@ import (
 
 // VFs accesses virtual functions over rtnetlink. The interface names must exist on the machine.
 type VFs interface {
-	// Trust returns the trust setting of each VF, in VF order.
-	Trust(ctx context.Context, ifname string) ([]bool, error)
+	// List returns what the kernel holds for each VF, in VF order. It does not set what is known
+	// from the VF's own interface and users.
+	List(ctx context.Context, ifname string) ([]nic.VF, error)
 	SetTrust(ctx context.Context, ifname string, vf int, on bool) error
+	SetTag(ctx context.Context, ifname string, vf int, t nic.Tag) error
 }
 
 // ErrInUse: something uses what a write would remove.
@@ -39,6 +38,22 @@ type VFTrust struct {
 func (t VFTrust) holds(have []bool) bool {
 	for i, on := range have {
 		if t.All != nil && *t.All != on || t.All == nil && i < len(t.Each) && t.Each[i] != on {
+			return false
+		}
+	}
+	return t.All == nil || len(have) > 0
+}
+
+// VFTag is the tag of VFs: one for all of them, or one for each in VF order.
+type VFTag struct {
+	All  *nic.Tag  `json:"all,omitempty"`
+	Each []nic.Tag `json:"each,omitempty"`
+}
+
+// holds compares the tags with those of the existing VFs.
+func (t VFTag) holds(have []nic.Tag) bool {
+	for i, is := range have {
+		if t.All != nil && *t.All != is || t.All == nil && i < len(t.Each) && t.Each[i] != is {
 			return false
 		}
 	}
@@ -61,15 +76,35 @@ func (r reader) functions() {
 		r.p.MaxVFs = int(min(most, maxVFs))
 	}
 	if n > 0 {
-		get(r, nic.FieldVFTrust, &r.p.VFTrust, func() (string, error) {
-			each, err := r.trusts(r.ctx, r.device)
-			return trustText(each), err
-		})
+		r.eachVF()
 	}
 	if on, err := r.switchdev(r.device); err == nil {
 		r.p.Representors = qos.Of(on)
 	}
 	r.scalable()
+}
+
+// eachVF reads what the kernel holds for each VF, and finds the VF's interface and users.
+func (r reader) eachVF() {
+	each, err := r.listVFs(r.ctx, r.device)
+	if err != nil {
+		r.recordMissing(r.explainError(err), nic.FieldVFTrust, nic.FieldVFTag)
+		return
+	}
+	get(r, nic.FieldVFTrust, &r.p.VFTrust, func() (string, error) {
+		on, err := trustsOf(each)
+		return trustText(on), err
+	})
+	for i := range each {
+		dir := r.sysNet(r.name, "device", fmt.Sprintf("virtfn%d", each[i].Number))
+		each[i].User = r.userOf(dir, rdmaDrivers...)
+		names, _ := r.list(filepath.Join(dir, "net"))
+		for _, name := range natural.Sorted(names)[:min(len(names), 1)] {
+			mtu, _ := r.number(filepath.Join(dir, "net", name, "mtu"))
+			each[i].Interface, each[i].MTU, each[i].Up = clip(name), int(min(mtu, 1<<16)), r.isUp(filepath.Join(dir, "net", name))
+		}
+	}
+	r.p.Each = each
 }
 
 // switchdev reports whether the card's switch is in switchdev mode. In legacy mode, drivers have no
@@ -90,11 +125,22 @@ func (m *Machine) vfs(d *device) (int, error) {
 	return int(min(n, maxVFs)), err
 }
 
-func (m *Machine) trusts(ctx context.Context, d *device) ([]bool, error) {
+func (m *Machine) listVFs(ctx context.Context, d *device) ([]nic.VF, error) {
 	if m.VFs == nil {
 		return nil, errors.New("no netlink")
 	}
-	return m.VFs.Trust(ctx, d.name)
+	return m.VFs.List(ctx, d.name)
+}
+
+// trustsOf returns the trust setting of each VF.
+func trustsOf(each []nic.VF) (out []bool, err error) {
+	for _, v := range each {
+		if !v.Trust.Set {
+			return nil, ErrUnsupported
+		}
+		out = append(out, v.Trust.V)
+	}
+	return out, nil
 }
 
 // trustText prints "on", "off" or "on for VF 0-2,5".
@@ -162,11 +208,7 @@ func (m *Machine) userOf(dir string, drivers ...string) string {
 		driver = filepath.Base(to)
 	}
 	names, _ := m.list(filepath.Join(dir, "net"))
-	up := func(name string) bool {
-		flags, err := m.text(filepath.Join(dir, "net", name, "flags"))
-		n, perr := strconv.ParseUint(strings.TrimPrefix(flags, "0x"), 16, 32)
-		return err != nil || perr != nil || n&1 != 0 // IFF_UP
-	}
+	up := func(name string) bool { return m.isUp(filepath.Join(dir, "net", name)) }
 	switch {
 	case driver == "":
 	case !slices.Contains(drivers, driver):
@@ -179,13 +221,57 @@ func (m *Machine) userOf(dir string, drivers ...string) string {
 	return ""
 }
 
+// isUp reports whether an interface, given its directory in sysfs, is or may be up.
+func (m *Machine) isUp(dir string) bool {
+	flags, err := m.text(filepath.Join(dir, "flags"))
+	n, perr := strconv.ParseUint(strings.TrimPrefix(flags, "0x"), 16, 32)
+	return err != nil || perr != nil || n&1 != 0 // IFF_UP
+}
+
+// vfsNow lists the VFs of a port; none if there are none.
+func (m *Machine) vfsNow(ctx context.Context, d *device) ([]nic.VF, error) {
+	if n, err := m.vfs(d); err != nil || n == 0 {
+		return nil, err
+	}
+	return m.listVFs(ctx, d)
+}
+
+var vfTagOp = op{
+	read: func(m *Machine, ctx context.Context, d *device) (Value, error) {
+		each, err := m.vfsNow(ctx, d)
+		t := &VFTag{}
+		for _, v := range each {
+			t.Each = append(t.Each, v.Tag)
+		}
+		return Value{VFTag: t}, err
+	},
+	write: func(m *Machine, ctx context.Context, d *device, want, have Value) error {
+		for i, is := range have.VFTag.Each {
+			to := is
+			switch {
+			case want.VFTag.All != nil:
+				to = *want.VFTag.All
+			case i < len(want.VFTag.Each):
+				to = want.VFTag.Each[i]
+			}
+			if to == is {
+				continue
+			}
+			if err := m.VFs.SetTag(ctx, d.name, i, to); err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+}
+
 var vfTrustOp = op{
 	read: func(m *Machine, ctx context.Context, d *device) (Value, error) {
-		n, err := m.vfs(d)
-		if err != nil || n == 0 {
+		all, err := m.vfsNow(ctx, d)
+		if err != nil || len(all) == 0 {
 			return Value{VFTrust: &VFTrust{}}, err
 		}
-		each, err := m.trusts(ctx, d)
+		each, err := trustsOf(all)
 		return Value{VFTrust: &VFTrust{Each: each}}, err
 	},
 	write: func(m *Machine, ctx context.Context, d *device, want, have Value) error {
@@ -206,100 +292,4 @@ var vfTrustOp = op{
 		}
 		return nil
 	},
-}
-
-// Constants of include/uapi/linux/if_link.h and rtnetlink.h.
-const (
-	iflaVFInfoList = 22
-	iflaVFInfo     = 1
-	iflaVFTrust    = 9
-	filterVF       = 1 // RTEXT_FILTER_VF
-)
-
-// Trust implements VFs.
-func (rtnetlink) Trust(ctx context.Context, ifname string) ([]bool, error) {
-	ae := netlink.NewAttributeEncoder()
-	ae.String(iflaIfname, ifname)
-	ae.Uint32(iflaExtMask, filterVF|skipStats)
-	replies, err := exchange(ctx, rtmGetLink, netlink.Request, ae)
-	if err == nil && len(replies) != 1 {
-		err = fmt.Errorf("%d messages", len(replies))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the VFs of %s: %w", ifname, err)
-	}
-	each, err := parseTrust(replies[0].Data)
-	if err != nil {
-		return nil, fmt.Errorf("read the VFs of %s: %w", ifname, err)
-	}
-	return each, nil
-}
-
-// SetTrust implements VFs.
-func (rtnetlink) SetTrust(ctx context.Context, ifname string, vf int, on bool) error {
-	if _, err := exchange(ctx, rtmNewLink, netlink.Request|netlink.Acknowledge, trustAttrs(ifname, vf, on)); err != nil {
-		return fmt.Errorf("set VF %d of %s: %w", vf, ifname, err)
-	}
-	return nil
-}
-
-// trustAttrs returns the attributes of 'ip link set IF vf N trust on' (struct ifla_vf_trust).
-func trustAttrs(ifname string, vf int, on bool) *netlink.AttributeEncoder {
-	setting := uint32(0)
-	if on {
-		setting = 1
-	}
-	ae := netlink.NewAttributeEncoder()
-	ae.String(iflaIfname, ifname)
-	ae.Nested(iflaVFInfoList, func(list *netlink.AttributeEncoder) error {
-		list.Nested(iflaVFInfo, func(info *netlink.AttributeEncoder) error {
-			info.Bytes(iflaVFTrust, binary.NativeEndian.AppendUint32(binary.NativeEndian.AppendUint32(nil, uint32(vf)), setting))
-			return nil
-		})
-		return nil
-	})
-	return ae
-}
-
-// parseTrust decodes an RTM_NEWLINK message. Drivers that do not report the trust setting send -1
-// or nothing.
-func parseTrust(b []byte) ([]bool, error) {
-	if len(b) < ifinfomsg {
-		return nil, fmt.Errorf("a message of %d bytes", len(b))
-	}
-	ad, err := netlink.NewAttributeDecoder(b[ifinfomsg:])
-	if err != nil {
-		return nil, err
-	}
-	var each []bool
-	told := true
-	for ad.Next() {
-		if ad.Type() != iflaVFInfoList {
-			continue
-		}
-		ad.Nested(func(list *netlink.AttributeDecoder) error {
-			for list.Next() {
-				list.Nested(func(info *netlink.AttributeDecoder) error {
-					has := false
-					for info.Next() {
-						if b := info.Bytes(); info.Type() == iflaVFTrust && len(b) == 8 {
-							setting := int32(binary.NativeEndian.Uint32(b[4:]))
-							has = setting >= 0
-							each = append(each, setting > 0)
-						}
-					}
-					told = told && has
-					return nil
-				})
-			}
-			return nil
-		})
-	}
-	if err := ad.Err(); err != nil {
-		return nil, err
-	}
-	if !told || len(each) == 0 {
-		return nil, ErrUnsupported
-	}
-	return each, nil
 }

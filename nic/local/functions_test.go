@@ -146,3 +146,65 @@ func TestVFLimits(t *testing.T) {
 		}
 	})
 }
+
+// VFs get one tag, which the revert replaces by the tags that they had; in switchdev mode it is
+// blocked.
+func TestVFTag(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		h := withVFs(t)
+		m := h.Machine()
+		want := vfWant(3, "")
+		want.Ports[vfPort].VFTag = qos.Of(nic.Tag{VLAN: 100, Priority: 3})
+		if _, err := m.Apply(ctx, m.Plan(readVFs(t, m), vfWant(3, ""), local.Options{}), nil); err != nil {
+			t.Fatal(err)
+		}
+		err := errors.Join(h.ChangeVF(vfPort, 1, func(v *nic.VF) { v.Tag, v.MaxRate, v.Down = nic.Tag{VLAN: 5}, 25000, true }),
+			h.ChangeVF(vfPort, 2, func(v *nic.VF) { v.Tag = nic.Tag{VLAN: 100, Priority: 3} }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		running := readVFs(t, m)
+		if v := running.Ports[vfPort].Each[1]; v != (nic.VF{Number: 1, Tag: nic.Tag{VLAN: 5}, Trust: qos.Of(false), MaxRate: 25000, Down: true, Interface: "ens1v1", MTU: 1500}) {
+			t.Errorf("VF 1: %+v", v)
+		}
+		diff := nic.Diff(running, want)
+		if len(diff) != 1 || diff[0].Old != "VF 0 no tag; VF 1 VLAN 5, priority 0; VF 2 VLAN 100, priority 3" || diff[0].New != "VLAN 100, priority 3" || diff[0].Impact != qos.ImpactLoss {
+			t.Errorf("%+v", diff)
+		}
+		h.Writes()
+		undo, err := m.Apply(ctx, m.Plan(running, want, local.Options{}), nil)
+		if err != nil || !slices.Equal(h.Writes(), []string{"set tag of VF 0 of ens1", "set tag of VF 1 of ens1"}) {
+			t.Fatal(err)
+		}
+		if diff := nic.Diff(readVFs(t, m), want); len(diff) > 0 {
+			t.Errorf("afterwards: %+v", diff)
+		}
+		if err := errors.Join(undo.Check(nil), m.Revert(ctx, undo)); err != nil {
+			t.Error(err)
+		}
+		if now := nic.Diff(readVFs(t, m), want); len(now) != 1 || now[0].Old != diff[0].Old {
+			t.Errorf("reverted: %+v", now)
+		}
+		h.SetSwitchdev(vfPort)
+		want.Ports[vfPort].Representors = qos.Of(true)
+		if diff := nic.Diff(readVFs(t, m), want); len(diff) != 1 || !strings.Contains(diff[0].Blocked, "in switchdev mode") {
+			t.Errorf("in switchdev mode: %+v", diff)
+		}
+	})
+}
+
+// VFs that the same apply creates get the tag.
+func TestTagOfNewVFs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := withVFs(t)
+		m, want := h.Machine(), vfWant(2, "")
+		want.Ports[vfPort].VFTag = qos.Of(nic.Tag{VLAN: 7, Priority: 4})
+		if _, err := m.Apply(context.Background(), m.Plan(readVFs(t, m), want, local.Options{}), nil); err != nil {
+			t.Fatal(err)
+		}
+		if p := readVFs(t, m).Ports[vfPort]; len(p.Each) != 2 || p.Each[1].Tag != want.Ports[vfPort].VFTag.V || len(nic.Diff(readVFs(t, m), want)) > 0 {
+			t.Errorf("%+v", p.Functions)
+		}
+	})
+}

@@ -235,7 +235,7 @@ func opOf(d *device, field string) (op, bool) {
 		if o, ok := ionicOps[field]; ok {
 			return o, true
 		}
-		if !slices.Contains([]string{nic.FieldMode, nic.FieldToS, nic.FieldTrafficClass, nic.FieldMTU, nic.FieldRings, nic.FieldMaxReadRequest, nic.FieldVFs, nic.FieldVFTrust}, field) {
+		if !slices.Contains([]string{nic.FieldMode, nic.FieldToS, nic.FieldTrafficClass, nic.FieldMTU, nic.FieldRings, nic.FieldMaxReadRequest, nic.FieldVFs, nic.FieldVFTrust, nic.FieldVFTag}, field) {
 			return op{}, false
 		}
 	}

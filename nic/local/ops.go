@@ -38,7 +38,7 @@ var ops = map[string]op{
 		return err
 	}},
 	nic.FieldPFC:   {pfcOf(func(p *dcb.PFC) Value { return Value{PFC: &p.Enabled} }), writePFC},
-	nic.FieldRings: ringsOp, nic.FieldVFs: vfsOp, nic.FieldSFs: sfsOp, nic.FieldVFTrust: vfTrustOp,
+	nic.FieldRings: ringsOp, nic.FieldVFs: vfsOp, nic.FieldSFs: sfsOp, nic.FieldVFTrust: vfTrustOp, nic.FieldVFTag: vfTagOp,
 	nic.FieldRoCEApp: {
 		ofDCB(whole, func(s *dcb.State) Value { return Value{Number: new(roceAppOf(s))} }),
 		writeRoCEApp,

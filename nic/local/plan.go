@@ -50,7 +50,7 @@ type Step struct {
 // rejects PFC before ETS (Linux, bnxt_dcb.c). mlx5 rejects a cable length that does not fit the
 // buffers of the lossless priorities (en_dcbnl.c).
 var order = []string{
-	nic.FieldDCBX, nic.FieldRings, nic.FieldLinkPause, nic.FieldETS, nic.FieldWilling, nic.FieldBuffers, nic.FieldCable, nic.FieldStallPrevention, nic.FieldMaxReadRequest, nic.FieldVFs, nic.FieldVFTrust, nic.FieldSFs, nic.FieldPFC, nic.FieldDSCP, nic.FieldRoCEApp,
+	nic.FieldDCBX, nic.FieldRings, nic.FieldLinkPause, nic.FieldETS, nic.FieldWilling, nic.FieldBuffers, nic.FieldCable, nic.FieldStallPrevention, nic.FieldMaxReadRequest, nic.FieldVFs, nic.FieldVFTrust, nic.FieldVFTag, nic.FieldSFs, nic.FieldPFC, nic.FieldDSCP, nic.FieldRoCEApp,
 	nic.FieldECN, nic.FieldCNPDSCP, nic.FieldCNPPriority, nic.FieldDCQCN, nic.FieldMode, nic.FieldToS, nic.FieldTrafficClass, nic.FieldEgress, nic.FieldMTU, nic.FieldNV,
 }
 
@@ -284,6 +284,8 @@ func wantedValue(field string, have, want *nic.Port, changes []nic.Change) (v Va
 		return wantedIonic(field, have, want)
 	}
 	switch field {
+	case nic.FieldVFTag:
+		return Value{VFTag: &VFTag{All: &want.VFTag.V}}, want.VFTag.Set
 	case nic.FieldVFTrust:
 		on := want.VFTrust.V == "on"
 		return Value{VFTrust: &VFTrust{All: &on}}, want.VFTrust.Set

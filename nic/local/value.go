@@ -45,6 +45,8 @@ type Value struct {
 	Mode string `json:"mode,omitempty"`
 	// VFTrust says which VFs are trusted.
 	VFTrust *VFTrust `json:"vf_trust,omitempty"`
+	// VFTag says how frames of VFs are tagged.
+	VFTag *VFTag `json:"vf_tag,omitempty"`
 	// NV holds firmware settings for the next boot, by name.
 	NV map[string]string `json:"nv,omitempty"`
 }
@@ -112,6 +114,8 @@ func (v Value) same(have Value) bool {
 		return have.Willing != nil && *have.Willing == *v.Willing
 	case v.VFTrust != nil:
 		return have.VFTrust != nil && v.VFTrust.holds(have.VFTrust.Each)
+	case v.VFTag != nil:
+		return have.VFTag != nil && v.VFTag.holds(have.VFTag.Each)
 	case v.Mode != "":
 		return have.Mode == v.Mode
 	case v.NV != nil:

@@ -5,10 +5,13 @@ import (
 	"testing"
 
 	"github.com/mdlayher/netlink"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// The trust setting sent for a VF can be read back.
-func TestTrustOnTheWire(t *testing.T) {
+// The settings of a VF are sent as the kernel sends them.
+func TestVFsOnTheWire(t *testing.T) {
 	message := func(attrs func(*netlink.AttributeEncoder)) []byte {
 		ae := netlink.NewAttributeEncoder()
 		attrs(ae)
@@ -18,24 +21,32 @@ func TestTrustOnTheWire(t *testing.T) {
 		}
 		return append(make([]byte, ifinfomsg), b...)
 	}
-	sent, err := trustAttrs("ens1", 5, true).Encode()
-	if err != nil {
-		t.Fatal(err)
+	sent := func(attr uint16, values ...uint32) []byte {
+		b, err := vfAttrs("ens1", 5, attr, values...).Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append(make([]byte, ifinfomsg), b...)
 	}
-	if each, err := parseTrust(append(make([]byte, ifinfomsg), sent...)); err != nil || !slices.Equal(each, []bool{true}) {
-		t.Errorf("%v, %v", each, err)
+	for _, tt := range []struct {
+		b    []byte
+		want nic.VF
+	}{
+		{sent(iflaVFTrust, 1), nic.VF{Trust: qos.Of(true)}},
+		{sent(iflaVFTrust, 0), nic.VF{Trust: qos.Of(false)}},
+		{sent(iflaVFTrust, 1<<32-1), nic.VF{}}, // not reported
+		{sent(iflaVFVLAN, 100, 3), nic.VF{Number: 5, Tag: nic.Tag{VLAN: 100, Priority: 3}}},
+		{sent(iflaVFRate, 10, 25000), nic.VF{MaxRate: 25000}},
+		{sent(iflaVFLinkState, vfLinkDisable), nic.VF{Down: true}},
+		{sent(iflaVFLinkState, 1), nic.VF{}},
+		{sent(iflaVFRate, 1), nic.VF{}}, // too short
+	} {
+		if each, err := parseVFs(tt.b); err != nil || !slices.Equal(each, []nic.VF{tt.want}) {
+			t.Errorf("%+v, %v, want %+v", each, err, tt.want)
+		}
 	}
-	untold := message(func(ae *netlink.AttributeEncoder) {
-		ae.Nested(iflaVFInfoList, func(list *netlink.AttributeEncoder) error {
-			list.Nested(iflaVFInfo, func(info *netlink.AttributeEncoder) error {
-				info.Bytes(iflaVFTrust, []byte{0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff})
-				return nil
-			})
-			return nil
-		})
-	})
-	for name, b := range map[string][]byte{"untold": untold, "no VFs": message(func(*netlink.AttributeEncoder) {}), "short": make([]byte, 4)} {
-		if each, err := parseTrust(b); err == nil {
+	for name, b := range map[string][]byte{"no VFs": message(func(*netlink.AttributeEncoder) {}), "short": make([]byte, 4)} {
+		if each, err := parseVFs(b); err == nil {
 			t.Errorf("%s: %v", name, each)
 		}
 	}

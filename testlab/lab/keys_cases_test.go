@@ -210,6 +210,8 @@ var keyCases = []keyCase{
 	{key: "NIC.vfs", at: "hosts|gpu1|nics|eth0|vfs", values: [2]any{m{"count": 4}, m{"trust": "keep"}}, reinstalls: true},
 	{key: "VFs.count", at: "hosts|gpu1|nics|eth0|vfs|count", values: [2]any{4, 16}, reinstalls: true},
 	{key: "VFs.trust", at: "hosts|gpu1|nics|eth0|vfs|trust", values: [2]any{"on", "off"}, with: []edit{{"hosts|gpu1|nics|eth0|vfs", m{"count": 4}}}},
+	{key: "VFs.vlan", at: "hosts|gpu1|nics|eth0|vfs|vlan", values: [2]any{100, 200}, with: []edit{{"hosts|gpu1|nics|eth0|vfs", m{"count": 4}}}},
+	{key: "VFs.pcp", at: "hosts|gpu1|nics|eth0|vfs|pcp", values: [2]any{2, 5}, with: []edit{{"hosts|gpu1|nics|eth0|vfs", m{"count": 4, "vlan": 100}}}},
 	{key: "VFs.representors", at: "hosts|gpu1|nics|eth0|vfs|representors", values: [2]any{"off", "keep"}, inert: true},
 	{key: "NIC.sfs", at: "hosts|gpu1|nics|eth0|sfs", values: [2]any{m{"count": 4}, m{"count": 8}}, reinstalls: true, inertOn: []string{"sonic dynamic", "sonic 202311"}, finds: "DRIFT", with: []edit{{"hosts|gpu1|nics|eth0|vfs", m{"representors": "on"}}}},
 	{key: "SFs.count", at: "hosts|gpu1|nics|eth0|sfs|count", values: [2]any{4, 16}, reinstalls: true, inertOn: []string{"sonic dynamic", "sonic 202311"}, finds: "DRIFT", with: []edit{{"hosts|gpu1|nics|eth0|vfs", m{"representors": "on"}}}},

@@ -31,9 +31,9 @@ type port struct {
 	rival               func(*dcb.State)
 	rivalAfter, rivalIn int
 	fec                 string // FEC in use, by ethtool's name; "" if the link shows none
-	// trusts holds the trust settings of the port's VFs.
-	trusts []bool
-	sfs    []*sf
+	// vfs holds the settings of the port's VFs.
+	vfs []nic.VF
+	sfs []*sf
 	// stats holds the statistics set by a test.
 	stats map[string]uint64
 }

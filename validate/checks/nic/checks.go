@@ -211,6 +211,12 @@ var Checks = []checks.Check{
 		Fix: "bond the ports of one card, or give each NIC its own address",
 	},
 	{
+		ID: "NIC-24", Title: "what the host's kernel holds for a VF limits its RDMA",
+		Rules: []checks.Rule{{Severity: checks.Warning, When: "for a link that is shut, a tag with another priority than RDMA's where it counts, and a small MTU of an interface that is up"}, {Severity: checks.Info, When: "for a rate limit"}}, Scope: checks.ScopeHost, Reads: checks.ReadsNIC,
+		Why: "a guest or pod sees none of it, and its RDMA is slow, in the wrong class, or stopped",
+		Fix: "change it with 'ip link set NIC vf N', or state it in vfs of the NIC",
+	},
+	{
 		ID: "SCH-04", Title: "a NIC divides its link between classes differently than the switch",
 		Rules: checks.Always(checks.Warning), Scope: checks.ScopeNIC, Reads: checks.ReadsNIC,
 		Why: "a class gets less bandwidth than the intent says",

@@ -157,6 +157,7 @@ func (v *hostCheck) port(name string, byPort map[string][]nic.Change) {
 	pv.unknown(unknown)
 	pv.relations()
 	pv.checkReadiness()
+	pv.vfs()
 	pv.versions()
 	pv.unseenCongestion()
 }

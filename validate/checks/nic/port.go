@@ -156,7 +156,7 @@ func (p *portCheck) change(ch nic.Change) {
 		}
 	case nic.FieldRoCEApp:
 		p.differs("NIC-02", checks.Warning, ch)
-	case nic.FieldRings, nic.FieldMaxReadRequest, nic.FieldRelaxedOrdering, nic.FieldVFs, nic.FieldSFs, nic.FieldVFTrust, nic.FieldRepresentors:
+	case nic.FieldRings, nic.FieldMaxReadRequest, nic.FieldRelaxedOrdering, nic.FieldVFs, nic.FieldSFs, nic.FieldVFTrust, nic.FieldVFTag, nic.FieldRepresentors:
 		p.differs("DRIFT", checks.Warning, ch)
 	case nic.FieldMTU:
 		p.mtu(ch)
