@@ -79,6 +79,9 @@ type Host struct {
 	// Away lists the RDMA devices that have no interface in this network namespace, for example
 	// because a container has it; running only.
 	Away []string `json:"away,omitempty"`
+	// Elsewhere lists interfaces that the intent or one of these RDMA devices looks for and that
+	// are in other network namespaces of the machine, as far as root can see; running only.
+	Elsewhere []Elsewhere `json:"elsewhere,omitempty"`
 	// GPUs are the host's accelerators; running only.
 	GPUs []GPU `json:"gpus,omitempty"`
 	// Unit describes the unit that applies the settings at boot.
@@ -89,6 +92,16 @@ type Host struct {
 	Unchosen map[string]string `json:"unchosen,omitempty"`
 	// Missing says why "unit", "agents", "uppers" or "writers" could not be read.
 	Missing map[string]string `json:"missing,omitempty"`
+}
+
+// Elsewhere is the interface of a PCI device in another network namespace.
+type Elsewhere struct {
+	Interface string `json:"interface"`
+	PCI       string `json:"pci"`
+	RDMA      string `json:"rdma,omitempty"` // its RDMA device, if that has no interface here
+	MTU       int    `json:"mtu,omitempty"`
+	Up        bool   `json:"up,omitempty"`
+	Owner     string `json:"owner"` // "pod UID", "container ID" or "process N (name)"
 }
 
 // Manages reports whether the Host lists the port or the device over ports.

@@ -218,6 +218,11 @@ func hostCases() []brokenHost {
 			delete(h.running.Ports, "eth1")
 			h.running.Away = []string{"mlx5_1", "mlx5_7"}
 		}, "no such interface; mlx5_1 has no interface in this network namespace", "container"},
+		{"NIC-04", checks.Error, func(h *hostCase) {
+			delete(h.running.Ports, "eth1")
+			h.running.Away = []string{"mlx5_1"}
+			h.running.Elsewhere = []nic.Elsewhere{{Interface: "net1", PCI: "0000:5e:00.2", Owner: "container 1"}, {Interface: "net1", PCI: "0000:5e:00.0", RDMA: "mlx5_1", Owner: "pod 0f3c"}}
+		}, "no such interface: interface net1 of RDMA device mlx5_1, on 0000:5e:00.0, is in the network namespace of pod 0f3c", "validate from there"},
 		{"NIC-13", checks.Error, port(func(p *nic.Port) { p.RDMA = "" }), "the NIC has no RDMA device", "module mlx5_ib"},
 		{"NIC-13", checks.Warning, func(h *hostCase) {
 			for _, n := range h.fabric.Host("gpu1").NICs {

@@ -214,7 +214,7 @@ func (m *Machine) userOf(dir string, drivers ...string) string {
 	case !slices.Contains(drivers, driver):
 		return "driver " + clip(driver)
 	case len(names) == 0:
-		return "in another network namespace"
+		return inOtherNamespace
 	case slices.ContainsFunc(names, up):
 		return clip(names[0]) + " is up"
 	}

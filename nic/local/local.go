@@ -114,6 +114,8 @@ type Machine struct {
 	Ethtool Ethtool
 	VLANs   VLANs
 	VFs     VFs
+	// Namespaces is nil if other network namespaces are not searched.
+	Namespaces Namespaces
 	// Tools runs programs: mlxconfig, nicctl, ibv_devinfo, modprobe, devlink.
 	Tools runner.Runner
 	// NoFirmware skips reading the firmware, which requires root and up to 20 s per card.
@@ -141,7 +143,7 @@ const (
 // thread. It needs no privileges. A kernel without DCB or ethtool is no error. The caller must
 // close the Machine.
 func Open() (*Machine, error) {
-	m := &Machine{Tools: runner.Local{}, VLANs: rtnetlink{}, VFs: rtnetlink{}}
+	m := &Machine{Tools: runner.Local{}, VLANs: rtnetlink{}, VFs: rtnetlink{}, Namespaces: rtnetlink{}}
 	client, err := dcb.Dial()
 	if err != nil {
 		return nil, err

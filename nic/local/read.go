@@ -51,6 +51,7 @@ func (m *Machine) Read(ctx context.Context, names []string) (*nic.Host, error) {
 			h.Ports[name] = p
 		}
 	}
+	m.locate(ctx, h, names, all)
 	h.Unchosen = m.choice.unchosen(names)
 	m.readUppers(ctx, h)
 	var err error

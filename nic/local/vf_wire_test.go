@@ -1,7 +1,11 @@
 package local
 
 import (
+	"encoding/binary"
+	"errors"
+	"io/fs"
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/mdlayher/netlink"
@@ -49,5 +53,47 @@ func TestVFsOnTheWire(t *testing.T) {
 		if each, err := parseVFs(b); err == nil {
 			t.Errorf("%s: %v", name, each)
 		}
+	}
+}
+
+// The interfaces of a namespace that belong to PCI devices are taken from what the kernel sends.
+func TestLinkOnTheWire(t *testing.T) {
+	message := func(flags byte, attrs func(*netlink.AttributeEncoder)) []byte {
+		ae := netlink.NewAttributeEncoder()
+		attrs(ae)
+		b, err := ae.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		head := make([]byte, ifinfomsg)
+		binary.NativeEndian.PutUint32(head[8:], uint32(flags))
+		return append(head, b...)
+	}
+	device := func(name, parent string) func(*netlink.AttributeEncoder) {
+		return func(ae *netlink.AttributeEncoder) {
+			ae.String(iflaIfname, name)
+			ae.Uint32(iflaMTU, 9000)
+			if parent != "" {
+				ae.String(iflaParentDev, parent)
+			}
+		}
+	}
+	want := nic.Elsewhere{Interface: "net1", PCI: "0000:3b:00.2", MTU: 9000, Up: true}
+	if e, ok := parseLink(message(iffUp, device("net1", "0000:3b:00.2"))); !ok || e != want {
+		t.Errorf("%+v, %t", e, ok)
+	}
+	for name, b := range map[string][]byte{"no PCI": message(0, device("lo", "")), "virtio": message(0, device("eth0", "virtio0")), "short": {1}} {
+		if e, ok := parseLink(b); ok {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}
+
+// The interfaces of this process's own namespace can be listed without error where the process may
+// enter it.
+func TestLinksOfANamespace(t *testing.T) {
+	_, err := rtnetlink{}.Links(t.Context(), "/proc/self/ns/net")
+	if err != nil && !errors.Is(err, syscall.EPERM) && !errors.Is(err, syscall.EACCES) && !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
 	}
 }

@@ -50,7 +50,7 @@ func (f Fault) statements(system string) string {
 
 // faults is sorted by name.
 var faults = []Fault{
-	{Name: "away", What: "the interface is in another network namespace", Finds: []string{"NIC-04"}, onHost: "away {port}"},
+	{Name: "away", What: "a pod has the interface", Finds: []string{"NIC-04"}, onHost: "away {port}"},
 	{Name: "classify", What: "RDMA's DSCP is in the class of other traffic", Finds: []string{"CLS-02", "NIC-02"}, onHost: "dscp {port} {dscp}=0"},
 	{Name: "cnp", What: "congestion notifications have another DSCP", Finds: []string{"CLS-08"}, Value: "8", takes: "DSCP", onHost: "cnp {port} {value} 6"},
 	{Name: "count", What: "a port counted 'QUEUE COUNTER N'", Finds: []string{"PFC-14"}, Value: "1 pfc-tx 1000", takes: "QUEUE COUNTER N", everywhere: "count {port} {value}"},

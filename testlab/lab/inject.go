@@ -238,7 +238,7 @@ func hostDoes(h *host.Host, f []string) (err error) {
 	case "nordma":
 		return k.DropRDMA(f[1])
 	case "away":
-		return k.MoveAway(f[1])
+		return k.MoveTo(f[1], localtest.Namespace{Process: 4712, Comm: "pause", Group: localtest.PodGroup}, "net1")
 	case "refuse":
 		h.Faults().RefuseConnections(true)
 	case "noroot":

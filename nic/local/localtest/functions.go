@@ -63,6 +63,15 @@ func (h *Host) UseVF(name string, vf int, driver string) {
 	h.link("../../../bus/pci/drivers/"+driver, filepath.Join(dir, "driver"))
 }
 
+// MoveVF moves the interface of a VF to the network namespace of a process.
+func (h *Host) MoveVF(name string, vf int, to Namespace, ifname string, mtu int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	pci := strings.TrimSuffix(h.ports[name].PCI, "0") + strconv.Itoa(2+vf)
+	h.tree.removeAll(h.sys("devices", "pci0000:00", pci, "net"))
+	h.move(to, nic.Elsewhere{Interface: ifname, PCI: pci, MTU: mtu, Up: true})
+}
+
 // SetSwitchdev switches a card to switchdev mode.
 func (h *Host) SetSwitchdev(name string) {
 	h.mu.Lock()

@@ -100,6 +100,8 @@ type Host struct {
 	auxiliary int
 	onRead    map[string]func()
 	pairs     []Pair
+	// links holds the interfaces in other network namespaces, by the file of the namespace.
+	links map[string][]nic.Elsewhere
 }
 
 // New creates a host without ports below a directory.
@@ -124,7 +126,7 @@ func newHost(dir string, t tree) *Host {
 		},
 		Programs: map[string]runnertest.Program{}, ports: map[string]*port{}, stack: map[string]*stacked{}, cm: map[string]map[string]string{},
 		stale: map[string]bool{}, onRead: map[string]func(){},
-		cc: map[string]map[string]int{}, ccWaits: map[string]int{},
+		links: map[string][]nic.Elsewhere{}, cc: map[string]map[string]int{}, ccWaits: map[string]int{},
 	}
 	for _, d := range []string{h.sys("class", "net"), h.sys("class", "infiniband"), h.sys("kernel", "security"), h.Roots.DebugFS} {
 		t.mkdirs(d)
@@ -133,6 +135,9 @@ func newHost(dir string, t tree) *Host {
 	h.put(h.proc("sys", "kernel", "hostname"), "gpu1\n")
 	h.put(h.proc("sys", "kernel", "osrelease"), "6.12.117\n")
 	h.put(h.proc("1", "comm"), "systemd\n")
+	for _, id := range []string{"self", "1"} {
+		h.link("net:[4026531840]", h.proc(id, "ns", "net"))
+	}
 	h.newBoot()
 	h.Routes()
 	t.mkdirs(filepath.Join(h.Roots.ConfigFS, "rdma_cm"))
@@ -181,7 +186,7 @@ func (h *Host) MachineOf() *local.Machine { return h.machine(true) }
 func (h *Host) machine(user bool) *local.Machine {
 	v := view{h, user}
 	return &local.Machine{
-		Roots: h.Roots, FS: files{v}, DCB: dcbnl{v}, Ethtool: ethtool{v}, VLANs: vlans{v}, VFs: vfs{v},
+		Roots: h.Roots, FS: files{v}, DCB: dcbnl{v}, Ethtool: ethtool{v}, VLANs: vlans{v}, VFs: vfs{v}, Namespaces: namespaces{v},
 		Tools: &runnertest.Fake{Programs: h.Programs}, Settle: time.Millisecond, CarrierWait: 2 * time.Second, Stay: time.Millisecond,
 	}
 }

@@ -107,6 +107,16 @@ func (v *hostCheck) lost(want *nic.Port) (what, fix string) {
 			}
 		}
 	}
+	for _, e := range v.running.Elsewhere {
+		if e.Interface == want.Name || e.RDMA != "" && e.RDMA == want.RDMA {
+			owns := ""
+			if e.RDMA != "" {
+				owns = fmt.Sprintf(" of RDMA device %s", term.CleanLine(e.RDMA))
+			}
+			return fmt.Sprintf("%s: interface %s%s, on %s, is in the network namespace of %s", what, term.CleanLine(e.Interface), owns, term.CleanLine(e.PCI), term.CleanLine(e.Owner)),
+				"take it out of the intent, or validate from there; or give it back to the host"
+		}
+	}
 	away := v.running.Away
 	if want.RDMA != "" {
 		away = slices.DeleteFunc(slices.Clone(away), func(name string) bool { return name != want.RDMA })

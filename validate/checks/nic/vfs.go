@@ -51,7 +51,7 @@ func (p *portCheck) vfFaults(v nic.VF) (out []vfFault) {
 	}
 	if most := nic.RDMAMTU(v.MTU); v.Up && v.MTU > 0 && p.want.ActiveMTU.Set && most < p.want.ActiveMTU.V {
 		out = append(out, vfFault{checks.Warning, fmt.Sprintf("has an MTU of %d B, so that its RDMA MTU is at most %d B, the intent says %d B", v.MTU, most, p.want.ActiveMTU.V),
-			"raise the MTU of the interface of the VF in the network configuration of the host: this tool does not set it"})
+			"raise the MTU of the interface of the VF in the network configuration of the host, or of the pod that has it: this tool does not set it"})
 	}
 	return out
 }
