@@ -37,20 +37,7 @@ func (m *Machine) locate(ctx context.Context, h *nic.Host, names []string, all [
 	for _, name := range names {
 		missing[name] = h.Ports[name] == nil
 	}
-	rdma := map[string]string{} // by PCI address
-	for _, d := range h.Away {
-		if target, err := m.fs().Readlink(m.infiniband(d, "device")); err == nil {
-			rdma[filepath.Base(target)] = d
-		}
-	}
-	vfs := map[string]*nic.VF{}
-	for _, p := range h.Ports {
-		for i := range p.Each {
-			if target, err := m.fs().Readlink(m.sysNet(p.Name, "device", fmt.Sprintf("virtfn%d", p.Each[i].Number))); err == nil && p.Each[i].User == inOtherNamespace {
-				vfs[filepath.Base(target)] = &p.Each[i]
-			}
-		}
-	}
+	rdma, vfs := m.sought(h)
 	if len(rdma)+len(vfs) == 0 || m.Namespaces == nil {
 		return
 	}
@@ -78,6 +65,28 @@ func (m *Machine) locate(ctx context.Context, h *nic.Host, names []string, all [
 		}
 	}
 	ordered.Sort(h.Elsewhere, func(a, b nic.Elsewhere) int { return natural.Compare(a.PCI, b.PCI) })
+}
+
+// sought returns, by PCI address, the RDMA devices and the VFs whose interface is in another
+// namespace.
+func (m *Machine) sought(h *nic.Host) (rdma map[string]string, vfs map[string]*nic.VF) {
+	rdma, vfs = map[string]string{}, map[string]*nic.VF{}
+	for _, d := range h.Away {
+		if target, err := m.fs().Readlink(m.infiniband(d, "device")); err == nil {
+			rdma[filepath.Base(target)] = d
+		}
+	}
+	for _, p := range h.Ports {
+		for i := range p.Each {
+			if p.Each[i].User != inOtherNamespace {
+				continue
+			}
+			if target, err := m.fs().Readlink(m.sysNet(p.Name, "device", fmt.Sprintf("virtfn%d", p.Each[i].Number))); err == nil {
+				vfs[filepath.Base(target)] = &p.Each[i]
+			}
+		}
+	}
+	return rdma, vfs
 }
 
 // podID matches the UID of a pod in the path of a control group, containerID the ID of a container

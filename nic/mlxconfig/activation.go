@@ -29,13 +29,18 @@ var warmReboot = map[string]bool{"ConnectX4LX": false, "ConnectX5": true, "Conne
 // reset describes how the settings for the next boot are made current on such a card.
 func (c *Config) reset() string {
 	// sriov-network-operator pkg/vendors/mellanox/mellanox.go: a reboot of the host leaves the
-	// firmware of a DPU running. mlxfwreset may fail there (Mellanox/mstflint issue 830).
-	const cycle = "a power cycle of the server loads them"
+	// firmware of a DPU running, unless its Arm cores are shut down before (NVIDIA BlueField Reset
+	// and Reboot Procedures, system-level reset). mlxfwreset may fail there (Mellanox/mstflint issue
+	// 830).
+	const (
+		cycle = "a power cycle of the server loads them"
+		slr   = "shut down its Arm cores ('mlxfwreset -d DEVICE -l 1 -t 4 reset', or 'shutdown -h now' on them), then reboot the host warm, or cycle its power if it does not reset its slots when it reboots"
+	)
 	switch on, known := c.dpu(); {
 	case on:
-		return cycle + "; a BlueField in DPU mode keeps its firmware running over a reboot of the host, and mlxfwreset may fail"
+		return "a BlueField in DPU mode keeps its firmware running over a reboot of the host: " + slr
 	case !known:
-		return cycle + "; the card does not show whether it is in DPU mode, where a reboot of the host is not enough"
+		return cycle + "; the card does not show whether it is in DPU mode, where a reboot of the host alone is not enough: there " + slr
 	}
 	switch warm, known := warmReboot[c.Type]; {
 	case !known:

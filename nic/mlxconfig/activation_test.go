@@ -10,6 +10,7 @@ func TestReset(t *testing.T) {
 		return map[string]Param{"INTERNAL_CPU_OFFLOAD_ENGINE": {Current: ParseValue(v), Next: ParseValue("DISABLED(1)")}}
 	}
 	const cycle = "a power cycle of the server loads them"
+	const slr = "shut down its Arm cores ('mlxfwreset -d DEVICE -l 1 -t 4 reset', or 'shutdown -h now' on them), then reboot the host warm, or cycle its power if it does not reset its slots when it reboots"
 	for _, tt := range []struct {
 		cfg  Config
 		want string
@@ -19,8 +20,8 @@ func TestReset(t *testing.T) {
 		{Config{Type: "ConnectX7", Params: mode("ENABLED(0)")}, "a warm reboot of the host loads them"},
 		{Config{Type: "ConnectX9"}, cycle + "; it is not published whether a warm reboot is enough for ConnectX9"},
 		{Config{}, cycle + "; it is not published whether a warm reboot is enough for this card"},
-		{Config{Type: "BlueField3", Params: mode("ENABLED(0)")}, cycle + "; a BlueField in DPU mode keeps its firmware running over a reboot of the host, and mlxfwreset may fail"},
-		{Config{Type: "BlueField2"}, cycle + "; the card does not show whether it is in DPU mode, where a reboot of the host is not enough"},
+		{Config{Type: "BlueField3", Params: mode("ENABLED(0)")}, "a BlueField in DPU mode keeps its firmware running over a reboot of the host: " + slr},
+		{Config{Type: "BlueField2"}, cycle + "; the card does not show whether it is in DPU mode, where a reboot of the host alone is not enough: there " + slr},
 		{Config{Type: "BlueField3", Params: mode("1")}, cycle + "; it is not published whether a warm reboot is enough for BlueField3"},
 		{Config{Type: "BlueField3", Params: mode("")}, cycle + "; it is not published whether a warm reboot is enough for BlueField3"}, // only the next boot's value is known
 	} {

@@ -107,15 +107,8 @@ func (v *hostCheck) lost(want *nic.Port) (what, fix string) {
 			}
 		}
 	}
-	for _, e := range v.running.Elsewhere {
-		if e.Interface == want.Name || e.RDMA != "" && e.RDMA == want.RDMA {
-			owns := ""
-			if e.RDMA != "" {
-				owns = fmt.Sprintf(" of RDMA device %s", term.CleanLine(e.RDMA))
-			}
-			return fmt.Sprintf("%s: interface %s%s, on %s, is in the network namespace of %s", what, term.CleanLine(e.Interface), owns, term.CleanLine(e.PCI), term.CleanLine(e.Owner)),
-				"take it out of the intent, or validate from there; or give it back to the host"
-		}
+	if where := v.elsewhere(want); where != "" {
+		return what + ": " + where, "take it out of the intent, or validate from there; or give it back to the host"
 	}
 	away := v.running.Away
 	if want.RDMA != "" {
@@ -130,6 +123,22 @@ func (v *hostCheck) lost(want *nic.Port) (what, fix string) {
 		fix = "if a container has it, take it out of the intent, or validate from there; else correct its name in the intent"
 	}
 	return what, fix
+}
+
+// elsewhere says which other network namespace has the interface of a missing NIC; "" if that is not
+// known.
+func (v *hostCheck) elsewhere(want *nic.Port) string {
+	for _, e := range v.running.Elsewhere {
+		if e.Interface != want.Name && (e.RDMA == "" || e.RDMA != want.RDMA) {
+			continue
+		}
+		of := ""
+		if e.RDMA != "" {
+			of = " of RDMA device " + term.CleanLine(e.RDMA)
+		}
+		return fmt.Sprintf("interface %s%s, on %s, is in the network namespace of %s", term.CleanLine(e.Interface), of, term.CleanLine(e.PCI), term.CleanLine(e.Owner))
+	}
+	return ""
 }
 
 // slot compares the speed of the card's PCIe slot with the speed of its link, and with the PCIe

@@ -176,25 +176,9 @@ func (v *hostCheck) bonds() {
 // RoCE LAG, or the bond has one active member (Linux, drivers/infiniband/core/roce_gid_mgmt.c,
 // is_eth_port_of_netdev_filter). Each device sends and receives at its own port only.
 func (v *hostCheck) oneAddress(u *nic.Upper) bool {
-	type end struct{ device, branch string }
-	var ends ordered.Groups[string, end] // by address
-	carries := false
-	for _, branch := range u.On {
-		for _, name := range natural.Keys(v.running.Ports) {
-			p := v.running.Ports[name]
-			if p == nil || p.RDMA == "" || v.desired.Ports[name] == nil || name != branch && !slices.Contains(v.running.Above(name), v.running.Uppers[branch]) {
-				continue
-			}
-			carries = true
-			for _, addr := range p.GIDs.V.V2 {
-				if a, err := netip.ParseAddr(addr); err == nil && !a.IsLinkLocalUnicast() {
-					ends.Add(addr, end{term.CleanLine(p.RDMA), branch})
-				}
-			}
-		}
-	}
+	ends, carries := v.addresses(u)
 	for addr, with := range ends.All() {
-		other := func(e end) bool { return e.device != with[0].device && e.branch != with[0].branch }
+		other := func(e rdmaEnd) bool { return e.device != with[0].device && e.branch != with[0].branch }
 		if !slices.ContainsFunc(with, other) {
 			continue
 		}
@@ -212,6 +196,29 @@ func (v *hostCheck) oneAddress(u *nic.Upper) bool {
 			"RDMA over the address of the bridge does not pass the bridge: its filters and VLANs do not apply, and its other ports have no RDMA")
 	}
 	return false
+}
+
+// rdmaEnd is an RDMA device below a bond or bridge, and the member that leads to it.
+type rdmaEnd struct{ device, branch string }
+
+// addresses returns the RDMA devices of the intent's NICs below a bond or bridge, by the addresses
+// that they have. carries reports whether there are any.
+func (v *hostCheck) addresses(u *nic.Upper) (ends ordered.Groups[string, rdmaEnd], carries bool) {
+	for _, branch := range u.On {
+		for _, name := range natural.Keys(v.running.Ports) {
+			p := v.running.Ports[name]
+			if p == nil || p.RDMA == "" || v.desired.Ports[name] == nil || name != branch && !slices.Contains(v.running.Above(name), v.running.Uppers[branch]) {
+				continue
+			}
+			carries = true
+			for _, addr := range p.GIDs.V.V2 {
+				if a, err := netip.ParseAddr(addr); err == nil && !a.IsLinkLocalUnicast() {
+					ends.Add(addr, rdmaEnd{term.CleanLine(p.RDMA), branch})
+				}
+			}
+		}
+	}
+	return ends, carries
 }
 
 // upper checks a bond or VLAN of the intent.
