@@ -25,9 +25,9 @@ func (s *rawSFs) count() opt[int] {
 type VFs struct {
 	// Count is the number of VFs; 0 leaves them unchanged.
 	Count Value[int]
-	// VLAN is the VLAN ID of the VFs' tag, 0 for none; -1 leaves the tag unchanged. PCP is the
-	// priority in the tag; -1 stands for that of RDMA.
-	VLAN, PCP Value[int]
+	// VLAN is the VLAN ID of the VFs' tag, 0 for none; nil leaves the tag unchanged. PCP is the
+	// priority in the tag; nil stands for that of RDMA.
+	VLAN, PCP Value[*int]
 	// Trust and Representors are "on" or "off"; "" leaves them unchanged.
 	Trust, Representors Value[string]
 }
@@ -36,7 +36,7 @@ func (v *rawVFs) line() VFs {
 	if v == nil {
 		v = &rawVFs{}
 	}
-	return VFs{Count: from(v.Count, 0), VLAN: from(v.VLAN, -1), PCP: from(v.PCP, -1), Trust: unlessKept(v.Trust), Representors: unlessKept(v.Representors)}
+	return VFs{Count: from(v.Count, 0), VLAN: fromOptional(v.VLAN), PCP: fromOptional(v.PCP), Trust: unlessKept(v.Trust), Representors: unlessKept(v.Representors)}
 }
 
 // unlessKept returns the word of v, or "" for keep.

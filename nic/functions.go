@@ -40,7 +40,7 @@ func (b *builder) functions(v intent.VFs) {
 		p.VFTrust = qos.Of(v.Trust.V)
 		b.from(v.Trust.From, FieldVFTrust)
 	}
-	if v.VLAN.V >= 0 {
+	if v.VLAN.V != nil {
 		p.VFTag = qos.Of(b.vfTag(v))
 		b.from(v.VLAN.From, FieldVFTag)
 	}
@@ -52,15 +52,13 @@ func (b *builder) functions(v intent.VFs) {
 
 // vfTag returns the tag of VFs: with the stated PCP, or else that of the class of RDMA.
 func (b *builder) vfTag(v intent.VFs) Tag {
-	t := Tag{VLAN: v.VLAN.V, Priority: v.PCP.V}
-	if t.VLAN == 0 {
-		return Tag{}
-	}
-	if t.Priority < 0 {
-		t.Priority = 0
-		if k := firstRDMA(b.settings); k != nil {
-			t.Priority, _ = pcpOf(k)
-		}
+	t := Tag{VLAN: *v.VLAN.V}
+	switch k := firstRDMA(b.settings); {
+	case t.VLAN == 0:
+	case v.PCP.V != nil:
+		t.Priority = *v.PCP.V
+	case k != nil:
+		t.Priority, _ = pcpOf(k)
 	}
 	return t
 }

@@ -44,7 +44,7 @@ hosts:
         dcbx: keep
         maxReadRequest: 4096
         relaxedOrdering: on
-        vfs: {count: 4, trust: on, representors: off}
+        vfs: {count: 4, trust: on, vlan: 100, pcp: 5, representors: off}
         sfs: {count: 8}
     bonds: {bond0: {members: [eth0]}}
     vlans: {bond0.100: {on: bond0, id: 100}}
@@ -53,7 +53,7 @@ hosts:
     identity: {serial: "3", mac: "52:54:00:00:00:13", model: M, hostname: h3}
     pauseResponse: 905q
     access: {ssh: {address: "198.51.100.4:22", knownHosts: ~/others}}
-    nics: {eth0: {select: {serial: "1"}, rdma: mlx5_0, rings: {rx: 1024, tx: 512}, buffers: auto, willing: off, stallPrevention: auto, dcqcn: {init_cr: 100}, dcbx: keep, maxReadRequest: 512, relaxedOrdering: on, vfs: {count: 2, trust: off, representors: on}, sfs: {count: 16}}}
+    nics: {eth0: {select: {serial: "1"}, rdma: mlx5_0, rings: {rx: 1024, tx: 512}, buffers: auto, willing: off, stallPrevention: auto, dcqcn: {init_cr: 100}, dcbx: keep, maxReadRequest: 512, relaxedOrdering: on, vfs: {count: 2, trust: off, vlan: 7, pcp: 2, representors: on}, sfs: {count: 16}}}
     bonds: {bond0: {members: [eth0]}}
     vlans: {bond0.100: {on: bond0, id: 100}}
   gpu4: {address: 198.51.100.5, nics: {"eth[0-1]": {rdma: "mlx5_[0-1]", dpu: "gpu2/eth[0-1]"}}}

@@ -23,5 +23,11 @@ func sfsOf(count int) *node { return mapping().when(count != 0, "count", number(
 // vfsOf returns the settings of virtual functions (VFs).
 func vfsOf(v intent.VFs) *node {
 	n := mapping().when(v.Count.V != 0, "count", number(v.Count.V))
+	if v.VLAN.V != nil {
+		n.put("vlan", number(*v.VLAN.V))
+	}
+	if v.PCP.V != nil {
+		n.put("pcp", number(*v.PCP.V))
+	}
 	return n.when(v.Trust.V != "", "trust", bare(v.Trust.V)).when(v.Representors.V != "", "representors", bare(v.Representors.V))
 }
