@@ -15,7 +15,7 @@ func TestReady(t *testing.T) {
 	const dev, slot = "devices/pci0000:00/" + pci0 + "/infiniband/mlx5_0/", "devices/pci0000:00/" + pci0 + "/"
 	sound := nic.Port{
 		Transport: qos.Of(nic.TransportRoCE), RDMAState: qos.Of(nic.RDMAActive),
-		GIDs: qos.Of(nic.GIDs{V2: []string{"fe80::a94:efff:fe00:1", "10.0.0.1"}, V1: 2}),
+		GIDs: qos.Of(nic.GIDs{V2: []string{"fe80::a94:efff:fe00:1", "10.0.0.1"}, V1: 2, Slot: qos.Of(3)}),
 		PCIe: qos.Of(nic.PCIe{Transfers: 32000, MaxTransfers: 32000, Lanes: 16, MaxLanes: 16}),
 	}
 	for name, c := range map[string]struct {
@@ -30,7 +30,7 @@ func TestReady(t *testing.T) {
 		"v1 alone": {map[string]string{dev + "ports/1/gid_attrs/types/1": "IB/RoCE v1\n", dev + "ports/1/gid_attrs/types/3": "IB/RoCE v1\n"},
 			func(p *nic.Port) { p.GIDs.V = nic.GIDs{V1: 4} }},
 		"no address": {map[string]string{dev + "ports/1/gids/3": "0000:0000:0000:0000:0000:0000:0000:0000\n", dev + "ports/1/gids/2": "hello\n"},
-			func(p *nic.Port) { p.GIDs.V.V2, p.GIDs.V.V1 = p.GIDs.V.V2[:1], 1 }},
+			func(p *nic.Port) { p.GIDs.V.V2, p.GIDs.V.V1, p.GIDs.V.Slot = p.GIDs.V.V2[:1], 1, qos.Opt[int]{} }},
 		"slow slot": {map[string]string{slot + "current_link_speed": "8 GT/s\n", slot + "current_link_width": "8\n"}, func(p *nic.Port) { p.PCIe.V.Transfers, p.PCIe.V.Lanes = 8000, 8 }},
 		"no slot":   {map[string]string{slot + "current_link_speed": "Unknown\n"}, func(p *nic.Port) { p.PCIe = qos.Opt[nic.PCIe]{} }},
 		"a lie":     {map[string]string{slot + "current_link_width": "4000000000\n"}, func(p *nic.Port) { p.PCIe = qos.Opt[nic.PCIe]{} }},
