@@ -65,6 +65,7 @@ func (r *resolver) fabric() *Fabric {
 	r.checkDPUs()
 	r.finishPorts()
 	r.routing()
+	r.vxlan()
 	r.traffic()
 	r.simulation()
 	r.baselines()

@@ -28,6 +28,7 @@ type Fabric struct {
 	Settings     *Settings
 	Rollout      Rollout
 	Routing      Routing
+	VXLAN        *VXLAN      // nil if not stated
 	Islands      []*Island   // in file order
 	Traffic      []*Traffic  // in file order
 	Baselines    []*Baseline // in file order
@@ -441,12 +442,6 @@ type LinkLine struct {
 	Cable Value[units.Length]
 	Speed Value[units.Rate]
 }
-
-// Endpoint is one end of a link.
-type Endpoint struct{ Device, Port string }
-
-// String returns "leaf1/Ethernet0".
-func (e Endpoint) String() string { return e.Device + "/" + e.Port }
 
 // Access says how a device is reached. Secrets are references ("env:NAME",
 // "file:PATH", "keyring:SERVICE/USER"), never values.

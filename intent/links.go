@@ -8,6 +8,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
+// Endpoint is one end of a link.
+type Endpoint struct{ Device, Port string }
+
+// String returns "leaf1/Ethernet0".
+func (e Endpoint) String() string { return e.Device + "/" + e.Port }
+
 // speeds lists the Ethernet link rates in use today.
 var speeds = []units.Rate{1e9, 10e9, 25e9, 40e9, 50e9, 100e9, 200e9, 400e9, 800e9, 1600e9}
 

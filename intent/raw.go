@@ -32,6 +32,7 @@ type rawFabric struct {
 	Logins     *rawCredentials     `key:"credentials" doc:"How devices are reached, by default."`
 	Rollout    *rawRollout         `key:"rollout" doc:"Policy of an apply."`
 	Routing    *rawRouting         `key:"routing" doc:"Paths that traffic takes, for the search for PFC deadlocks."`
+	VXLAN      *rawVXLAN           `key:"vxlan" doc:"Tunnels in which the packets of hosts cross the fabric. It configures nothing; checks count the headers of the tunnels, and look at what their ends do with marks."`
 	Traffic    rawMap[rawTraffic]  `key:"traffic" keys:"name" doc:"What hosts send, by name: DSCPs that NICs, libraries and storage use. It configures nothing; the classes are compared with it."`
 	Baseline   rawMap[rawBaseline] `key:"baseline" keys:"card" doc:"Versions that NICs should run, by card: ConnectX-7, Thor2, a vendor (nvidia, broadcom, intel, amd), or PCI numbers (\"15b3:1021\"). The most specific one counts. NIC-19 compares them; nothing is installed."`
 	Islands    rawMap[rawIsland]   `key:"islands" keys:"name" doc:"Groups of hosts whose lossless traffic shares no port with that of others."`

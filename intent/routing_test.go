@@ -92,6 +92,15 @@ func remapNames(l []Remap) string {
 	return strings.Join(out, " ")
 }
 
+func TestVXLANOverhead(t *testing.T) {
+	for text, want := range map[string]int{"": 50, ", underlay: ipv4": 50, ", underlay: ipv6": 70, ", innerTag: true": 54, ", underlay: ipv6, innerTag: true": 74} {
+		f := load(t, routed+"vxlan: {ends: [\"leaf*\"]"+text+"}\n")
+		if got := f.VXLAN.Overhead(); got != want || !f.VXLAN.EndsAt(f.Switch("leaf1")) || f.VXLAN.EndsAt(f.Switch("spine1")) {
+			t.Errorf("%s: %d B, ends %s", text, got, switchNames(f.VXLAN.Ends))
+		}
+	}
+}
+
 func TestBadRouting(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"routing: {model: valley}", `14:18: model must be up-down or shortest, not "valley"`},
@@ -103,6 +112,8 @@ func TestBadRouting(t *testing.T) {
 			`14:86: no class "x" in the fabric` + "\n" + `14:90: class "rdma" is already remapped at 14:68`},
 		{"routing: {tunnels: [{from: leaf1, to: leaf1}, {from: \"leaf[1-2]\", to: leaf3}, {from: leaf7, to: leaf1}]}",
 			`14:21: a tunnel joins "leaf1" with itself` + "\n" + `14:47: from has 2 switches and to has 1` + "\n" + `14:86: no switch "leaf7"`},
+		{"vxlan: {ends: [leaf1], underlay: ipv5}", `14:15: a tunnel has two ends, and "leaf1" is the only one here` + "\n" + `14:34: underlay must be ipv4 or ipv6, not "ipv5"`},
+		{"vxlan: {innerTag: true}", `14:8: vxlan names no switches`},
 		{"traffic: {t: {}, u: {dscp: [64]}}", `14:11: traffic "t" has no dscp` + "\n" + `14:29: dscp must hold code points 0 to 63 or spans like "24-31", not "64"`},
 		{"islands: {a: {hosts: [gpu1]}, b: {hosts: [\"gpu*\"]}, c: {}}", `14:43: host "gpu1" is in island "a" at 14:11` + "\n" + `14:53: island "c" has no hosts`},
 		{"islands: {a: {hosts: [\"gpu[1-9]\"], classes: [rmda]}}", `14:23: no host "gpu9", which "gpu[1-9]" names` + "\n" + `14:46: no class "rmda" in the fabric`},

@@ -178,6 +178,9 @@ func (f *Fabric) remove(devices map[string]bool, links map[*Link]bool) {
 		return len(x.Switches) == 0
 	})
 	f.Routing.Tunnels = slices.DeleteFunc(f.Routing.Tunnels, func(t *Tunnel) bool { return gone(t.From) || gone(t.To) })
+	if f.VXLAN != nil {
+		f.VXLAN.Ends = slices.DeleteFunc(f.VXLAN.Ends, gone)
+	}
 	f.Islands = slices.DeleteFunc(f.Islands, func(is *Island) bool {
 		is.Hosts, is.Switches = slices.DeleteFunc(is.Hosts, goneHost), slices.DeleteFunc(is.Switches, gone)
 		return len(is.Hosts) == 0

@@ -26,6 +26,7 @@ routing:
 islands:
   one: {hosts: [gpu1]}
   two: {hosts: [gpu2], switches: [spine2]}
+vxlan: {ends: ["leaf*", spine1]}
 rollout: {canary: [spine1, leaf1], groups: ["leaf[1-2]"]}
 `
 
@@ -52,6 +53,7 @@ func TestWithoutRemovesADevice(t *testing.T) {
 		"carriers":  hosts == 1 && uplinks == 1 && isLeaf,
 		"exception": len(f.Routing.Exceptions) == 1 && len(f.Routing.Exceptions[0].Switches) == 1,
 		"islands":   len(f.Islands) == 1 && f.Islands[0].Name == "one",
+		"vxlan":     len(f.VXLAN.Ends) == 2,
 		"rollout":   strings.Join(f.Rollout.Canary, " ") == "leaf1" && len(f.Rollout.Groups[0]) == 2,
 		"lossless":  f.LosslessAtHosts().Has(3),
 	} {

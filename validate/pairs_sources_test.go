@@ -69,7 +69,7 @@ var elsewhere = []struct {
 	{"WD-04", checks.ReadsIntent | checks.ReadsRendered, "TestRefusedIsOneFindingACause"},
 	{"READ", checks.ReadsRunning | checks.ReadsNIC, "fleet, TestUnread"},
 	{"YANG", checks.ReadsRendered, "cmd/roce-fabric, check.txtar"},
-	{"PFC-13", checks.ReadsRunning, "TestStrayBounces"}, {"TUN-03", checks.ReadsRunning, "TestTunnelsOfTwoKinds"},
+	{"PFC-13", checks.ReadsRunning, "TestStrayBounces"}, {"MTU-06", checks.ReadsRunning, "TestTunnelsNeedRoom"}, {"TUN-03", checks.ReadsRunning, "TestTunnelsOfTwoKinds"},
 	{"CFG-01", checks.ReadsRunning, "TestAloneNamesFaults"}, {"CFG-02", checks.ReadsRunning, "fleet, TestBrokenConfigurationsAreNamed"}, {"PRT-07", checks.ReadsRunning, "fleet, TestBrokenConfigurationsAreNamed"}, {"CLS-19", checks.ReadsRunning, "TestAloneNamesFaults"},
 	{"PFC-15", checks.ReadsRunning, "TestAloneNamesFaults"}, {"WD-06", checks.ReadsRunning, "TestAloneNamesFaults"},
 }

@@ -99,6 +99,8 @@ var bases = map[string]string{
 	// Two classes of hosts, and two that carry them between switches after a remap.
 	"bounces": strings.NewReplacer("bandwidth: 60%, ", "bandwidth: 30%, ", "  default:", "  b: {priority: 4, dscp: [34], lossless: true, bandwidth: 20%, ecn: auto}\n  x: {priority: 2, dscp: [18], lossless: true, bandwidth: 5%, ecn: auto}\n  y: {priority: 5, dscp: [42], lossless: true, bandwidth: 4%, ecn: auto}\n  z: {priority: 1, dscp: [10], lossless: false, bandwidth: 1%, ecn: auto}\n  default:",
 		"address: \"192.0.2.11:8080\"", bouncing("192.0.2.11"), "address: \"192.0.2.12:8080\"", bouncing("192.0.2.12"), "address: \"192.0.2.13:8080\"", bouncing("192.0.2.13")).Replace(closBase),
+	// Packets of hosts just fit into tunnels.
+	"vxlan": strings.Replace(closBase, "host: 9000", "host: 9050", 1) + "vxlan: {ends: [\"leaf[1-3]\"], underlay: ipv4, innerTag: false}\n",
 	"tiers": threeTiers,
 	"chain": strings.Replace(closBase, "  - {a: \"leaf[1-3]/Ethernet[240,248]\", b: \"spine[1-2]/Ethernet[0,8,16]\", pattern: mesh, cable: 40m, speed: 400G}\n",
 		"  - {a: \"leaf[1-2]/Ethernet240\", b: \"spine1/Ethernet[0,8]\", cable: 40m, speed: 400G}\n  - {a: leaf2/Ethernet248, b: spine2/Ethernet8, cable: 40m, speed: 400G}\n  - {a: leaf3/Ethernet240, b: spine1/Ethernet16, cable: 40m, speed: 400G}\n", 1),
@@ -255,6 +257,9 @@ func portsUp(d *render.Device) map[string]*drivers.PortState {
 func saved(d *render.Device) string {
 	doc := sonic.Document(d.Desired, d.Model)
 	doc.Put(sonic.TMetadata, "localhost", sonic.Row{"buffer_model": map[bool]string{true: "dynamic", false: "traditional"}[d.Desired.Platform.DynamicBuffers]})
+	if d.Fabric.VXLAN.EndsAt(d.Switch) {
+		doc.Put(sonic.TVXLAN, "vtep", sonic.Row{"src_ip": "10.0.0.1", "qos-mode": "uniform"})
+	}
 	for name, p := range d.Desired.Ports {
 		for i, g := range p.Groups {
 			if !g.DerivedFrom.Set {

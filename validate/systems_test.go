@@ -196,6 +196,42 @@ func TestTunnelsOfTwoKinds(t *testing.T) {
 	}
 }
 
+// TestTunnelsNeedRoom checks that links between equal ends are reported if packets in tunnels do not
+// fit, and only where tunnels pass.
+func TestTunnelsNeedRoom(t *testing.T) {
+	text := strings.Replace(bases["vxlan"], "ends: [\"leaf[1-3]\"]", "ends: [\"leaf[1-2]\"]", 1)
+	for _, x := range []struct {
+		text, want string
+		mtu        int
+	}{
+		{text, "", 9100},
+		{text, "leaf1 Ethernet240; leaf1 Ethernet248; leaf2 Ethernet240; leaf2 Ethernet248", 9099},
+		{strings.Replace(text, "ends: [\"leaf[1-2]\"]", "ends: [leaf1, spine1]", 1), "leaf1 Ethernet240", 9099},
+		// Peer links carry tunnels where the model lets them.
+		{strings.Replace(text, "links:\n", "routing: {model: shortest}\nlinks:\n  - {a: leaf1/Ethernet232, b: leaf2/Ethernet232, cable: 5m, speed: 400G}\n", 1), "leaf1 Ethernet232", 9099},
+	} {
+		c := compile(t, x.text)
+		run := NewRun(c.Fabric())
+		for _, sw := range c.Fabric().Switches {
+			d := c.Device(sw)
+			have := c.Device(sw).Desired
+			for _, p := range have.Ports {
+				p.MTU = qos.Of(x.mtu)
+			}
+			run.Add(Switch(d, have, checks.Running, nil))
+		}
+		var got []string
+		for _, f := range run.Findings(today) {
+			if f.ID == "MTU-06" {
+				got = append(got, f.Place())
+			}
+		}
+		if strings.Join(got, "; ") != x.want {
+			t.Errorf("%d: %q, not %q", x.mtu, got, x.want)
+		}
+	}
+}
+
 // TestStrayBounces checks that a tunnel class paused at both ends of a link where the intent
 // has it lossy is reported as PFC-13, and at one end as PFC-01.
 func TestStrayBounces(t *testing.T) {

@@ -27,6 +27,7 @@ func settingsNotImported(known, made *intent.Fabric) []derive.Note {
 	maps.Copy(whole.gone, map[string]bool{
 		"rollout":  known.Rollout.PortGroup.V != made.Rollout.PortGroup.V || len(known.Rollout.Windows) > 0 || known.Rollout.Approval != nil,
 		"routing":  !r.Model.IsDefault() || !r.Tiers.IsDefault() || len(r.Exceptions) > 0 || len(r.Tunnels) > 0,
+		"vxlan":    known.VXLAN != nil,
 		"traffic":  len(known.Traffic) > 0,
 		"islands":  len(known.Islands) > 0,
 		"baseline": len(known.Baselines) > 0,

@@ -769,10 +769,16 @@ const (
 	DSCPPipe    DSCPMode = "pipe"
 )
 
+// Kinds of tunnels.
+const (
+	TunnelVXLAN = "vxlan"
+	TunnelIP    = "ip-in-ip"
+)
+
 // Tunnel is an encapsulation that a device starts or ends. Values that neither the device shows
 // nor documentation states are not set.
 type Tunnel struct {
-	Kind string // "vxlan", "ip-in-ip"
+	Kind string // [TunnelVXLAN], [TunnelIP]
 	// Encap and Decap are the DSCP modes at the entry and at the exit.
 	Encap, Decap Opt[DSCPMode]
 	// OuterDSCP is the DSCP of every outer header, if Encap is DSCPPipe and the device shows it.

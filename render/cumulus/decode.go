@@ -1,6 +1,7 @@
 package cumulus
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -155,16 +156,17 @@ func (v *view) device() *qos.Device {
 	return d
 }
 
-// tunnels reads how the VXLAN tunnels of the switch mark packets; nil if the configuration does not
-// say. What "derive" does depends on the switch priority (Cumulus Linux 5.17, Configure switchd).
+// tunnels reads how the VXLAN tunnels of the switch mark packets; nil if it has none. Older releases
+// turn VXLAN on with "enable on", newer ones with "state enabled". What "derive" does depends on the
+// switch priority (Cumulus Linux 5.17, Configure switchd).
 func (v *view) tunnels() map[string]qos.Tunnel {
 	vxlan := v.c.Tree.At("nve", "vxlan")
-	into, out := vxlan.At("encapsulation", "dscp"), vxlan.At("decapsulation", "dscp", "action")
-	if into == nil && out == nil {
+	if state := cmp.Or(vxlan.At("enable").Word(), vxlan.At("state").Word()); vxlan == nil || state == "off" || state == "disabled" {
 		return nil
 	}
+	into, out := vxlan.At("encapsulation", "dscp"), vxlan.At("decapsulation", "dscp", "action")
 	modes := map[string]qos.Opt[qos.DSCPMode]{"copy": qos.Of(qos.DSCPUniform), "set": qos.Of(qos.DSCPPipe), "preserve": qos.Of(qos.DSCPPipe)}
-	t := qos.Tunnel{Kind: "vxlan", Encap: modes[into.At("action").Word()], Decap: modes[out.Word()]}
+	t := qos.Tunnel{Kind: qos.TunnelVXLAN, Encap: modes[into.At("action").Word()], Decap: modes[out.Word()]}
 	if n, ok := digits(into.At("value").Word()); ok && n < qos.NumDSCP && t.Encap.V == qos.DSCPPipe {
 		t.OuterDSCP = qos.Of(n)
 	}

@@ -68,14 +68,15 @@ func (r *reading) decode() *qos.Device {
 }
 
 // QoS lines of a VXLAN interface (aristanetworks/avd, eos_cli_config_gen vxlan-interface.j2).
-// Both features are off by default. The outer DSCP without the first line is not documented.
+// Both features are off by default: the outer DSCP then follows from the traffic class, and the outer
+// ECN field of bridged packets is 0 (Arista TOI "VXLAN: DSCP and ECN propagation").
 const (
 	vxlanDSCP = "vxlan qos dscp propagation encapsulation"
 	vxlanECN  = "vxlan qos ecn propagation"
 )
 
 func (s *section) tunnel() qos.Tunnel {
-	t := qos.Tunnel{Kind: "vxlan", ECNEncap: qos.Of(false), ECNDecap: qos.Of(false)}
+	t := qos.Tunnel{Kind: qos.TunnelVXLAN, ECNEncap: qos.Of(false), ECNDecap: qos.Of(false)}
 	for _, n := range s.nodes {
 		for _, l := range n.Sub {
 			text, on := canonical(l.Text), true

@@ -57,7 +57,7 @@ func isTunnel(name string) bool { return strings.HasPrefix(name, "nve") }
 // DSCP; otherwise it copies the DSCP of the outer header (Nexus 9000 NX-OS VXLAN Configuration
 // Guide, Configuring VXLAN QoS).
 func tunnelOf(own *Line) qos.Tunnel {
-	t := qos.Tunnel{Kind: "vxlan", Decap: qos.Of(qos.DSCPUniform)}
+	t := qos.Tunnel{Kind: qos.TunnelVXLAN, Decap: qos.Of(qos.DSCPUniform)}
 	if _, _, on := last(own, keyTunnelMode); on {
 		t.Decap = qos.Of(qos.DSCPPipe)
 	}

@@ -403,7 +403,7 @@ var accounts = func() map[string]func(a *accountant, key, field, value string) r
 // tunnelField explains a field of a tunnel.
 func tunnelField(_ *accountant, _, field, _ string) render.Line {
 	if strings.Contains(field, "dscp") || strings.Contains(field, "ecn") || strings.Contains(field, "_to_") || field == "qos-mode" {
-		return unknownLine("an intent does not cover tunnels; only checks read this field")
+		return unknownLine("an intent does not state the marks of tunnels; only checks read this field")
 	}
 	return render.Line{}
 }

@@ -14,7 +14,7 @@ func (d *decoder) tunnels() {
 	}
 	d.dev.Tunnels = make(map[string]qos.Tunnel, n)
 	for name, row := range d.cfg[TTunnel] {
-		t := qos.Tunnel{Kind: "ip-in-ip"}
+		t := qos.Tunnel{Kind: qos.TunnelIP}
 		t.Encap = d.dscpMode(TTunnel, name, "dscp_mode", row)
 		t.Decap = t.Encap
 		if row["encap_tc_to_dscp_map"] != "" {
@@ -33,7 +33,7 @@ func (d *decoder) tunnels() {
 		d.dev.Tunnels[TTunnel+"|"+name] = t
 	}
 	for name, row := range d.cfg[TVXLAN] {
-		t := qos.Tunnel{Kind: "vxlan"}
+		t := qos.Tunnel{Kind: qos.TunnelVXLAN}
 		t.Encap = d.dscpMode(TVXLAN, name, "qos-mode", row)
 		t.Decap = t.Encap
 		if v, ok := d.number(TVXLAN, name, "dscp", row); ok && t.Encap.V == qos.DSCPPipe && v >= 0 && v < qos.NumDSCP {

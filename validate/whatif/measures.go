@@ -124,8 +124,7 @@ func pathsOf(g *topology.Graph, up bool) (out paths) {
 	return out
 }
 
-// finder searches breadth first. Each switch has two states: reached upward only (2i), and after a
-// link downward (2i+1).
+// finder searches breadth first, over the states of [topology.Arc.Step].
 type finder struct {
 	g     *topology.Graph
 	up    bool
@@ -142,16 +141,10 @@ func (f *finder) search(from int32) {
 	f.queue = append(f.queue[:0], 2*from)
 	for n := 0; n < len(f.queue); n++ {
 		at := f.queue[n]
-		down := at % 2
 		for _, arc := range f.g.Out(at / 2) {
-			next := 2 * arc.To
-			if f.up {
-				if down == 1 && arc.Dir != topology.Down || arc.Dir == topology.Level {
-					continue
-				}
-				if arc.Dir == topology.Down {
-					next++
-				}
+			next, ok := arc.Step(at, f.up)
+			if !ok {
+				continue
 			}
 			if f.dist[next] == math.MaxInt32 {
 				f.dist[next] = f.dist[at] + 1

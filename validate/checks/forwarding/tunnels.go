@@ -13,7 +13,7 @@ import (
 
 // tunnelRules are the rules of tunnel checks: a tunnel may carry traffic other than RDMA, and
 // only the intent tells.
-var tunnelRules = []checks.Rule{{Severity: checks.Error, When: "where the intent has traffic in a tunnel from the switch"}, {Severity: checks.Warning, When: "else"}}
+var tunnelRules = []checks.Rule{{Severity: checks.Error, When: "where the intent has traffic in a tunnel from the switch"}, {Severity: checks.Warning, When: "else"}, {Severity: checks.Info, When: "where the switch does not show it, at an end of vxlan in the intent"}}
 
 var tunnelChecks = []checks.Check{
 	{
@@ -36,12 +36,57 @@ var tunnelChecks = []checks.Check{
 		Why: "packets of one connection have different classes in each direction", Fix: "use the same mode on all tunnel ends",
 		Switch: checks.OnlyObserved(eachTunnel(tunnelMode)), Outliers: otherTunnelMode,
 	},
+	{
+		ID: "TUN-04", Title: "a switch ends VXLAN tunnels, and the intent does not say so, or the reverse",
+		Rules: checks.Always(checks.Warning), Scope: checks.ScopeSwitch, Reads: checks.ReadsRunning,
+		Why: "the checks of MTUs count the headers of tunnels on the wrong links", Fix: "list in vxlan.ends of the intent the switches that end tunnels",
+		State: tunnelEnds,
+	},
 }
 
-// eachTunnel runs a check on each tunnel of a switch with lossless ports.
+// tunnelEnds compares the ends of VXLAN tunnels with those of the intent, if it states them.
+func tunnelEnds(r *checks.Switch) {
+	v := r.Device.Fabric.VXLAN
+	if v == nil {
+		return
+	}
+	stated, name := v.EndsAt(r.Device.Switch), vxlanOf(r.Config)
+	switch where := v.Pos.String(); {
+	case stated && name == "":
+		r.Found(checks.Finding{Severity: checks.Warning, Where: where, What: "the intent lists it as an end of VXLAN tunnels, and its configuration has none"}, "")
+	case !stated && name != "":
+		r.Found(checks.Finding{Severity: checks.Warning, Where: where, What: fmt.Sprintf("its configuration has VXLAN tunnel %s, and the intent does not list it as an end", term.CleanLine(name))}, "")
+	}
+}
+
+// vxlanOf returns the name of the first VXLAN tunnel of a device; "" if it has none.
+func vxlanOf(d *qos.Device) string {
+	for _, name := range natural.Keys(d.Tunnels) {
+		if d.Tunnels[name].Kind == qos.TunnelVXLAN {
+			return name
+		}
+	}
+	return ""
+}
+
+// isEnd reports whether the intent lists the switch as an end of VXLAN tunnels, of which t is one.
+func isEnd(r *checks.Switch, t qos.Tunnel) bool {
+	return t.Kind == qos.TunnelVXLAN && r.Device.Fabric.VXLAN.EndsAt(r.Device.Switch)
+}
+
+// notShown adds that a check of a tunnel of the intent could not be made.
+func notShown(r *checks.Switch, t qos.Tunnel, what, text string) {
+	if isEnd(r, t) {
+		r.Found(checks.Finding{Severity: checks.Info, Where: r.Device.Fabric.VXLAN.Pos.String(), What: text, Fix: "look for it in the documentation of the switch, or capture packets of the underlay",
+			Unchecked: what, Because: "the switch does not show it"}, "")
+	}
+}
+
+// eachTunnel runs a check on each tunnel of a switch with lossless ports, or of an end of VXLAN in the
+// intent.
 func eachTunnel(check func(*checks.Switch, string, qos.Tunnel)) func(*checks.Switch) {
 	return func(r *checks.Switch) {
-		if !slices.ContainsFunc(r.Device.Switch.Ports, func(p *intent.Port) bool { return r.Lossless(p.Settings) != 0 }) {
+		if !r.Device.Fabric.VXLAN.EndsAt(r.Device.Switch) && !slices.ContainsFunc(r.Device.Switch.Ports, func(p *intent.Port) bool { return r.Lossless(p.Settings) != 0 }) {
 			return
 		}
 		for _, name := range natural.Keys(r.Config.Tunnels) {
@@ -50,15 +95,18 @@ func eachTunnel(check func(*checks.Switch, string, qos.Tunnel)) func(*checks.Swi
 	}
 }
 
-func ofTunnel(r *checks.Switch, what string) {
+func ofTunnel(r *checks.Switch, t qos.Tunnel, what string) {
 	s := checks.Warning
-	if slices.ContainsFunc(r.Device.Fabric.Routing.Tunnels, func(t *intent.Tunnel) bool { return t.From == r.Device.Switch }) {
+	if isEnd(r, t) || slices.ContainsFunc(r.Device.Fabric.Routing.Tunnels, func(t *intent.Tunnel) bool { return t.From == r.Device.Switch }) {
 		s = checks.Error
 	}
 	r.Found(checks.Finding{Severity: s, What: what}, "")
 }
 
 func hiddenDSCP(r *checks.Switch, name string, t qos.Tunnel) {
+	if !t.Encap.Set {
+		notShown(r, t, "DSCP of packets in VXLAN", "the switch does not show which DSCP the outer headers of its VXLAN tunnels have")
+	}
 	if t.Encap.V != qos.DSCPPipe {
 		return
 	}
@@ -66,7 +114,7 @@ func hiddenDSCP(r *checks.Switch, name string, t qos.Tunnel) {
 	if t.OuterDSCP.Set {
 		outer = fmt.Sprintf("DSCP %d", t.OuterDSCP.V)
 	}
-	ofTunnel(r, fmt.Sprintf("tunnel %s gives every outer header %s, whatever the DSCP of the inner packet", term.CleanLine(name), outer))
+	ofTunnel(r, t, fmt.Sprintf("tunnel %s gives every outer header %s, whatever the DSCP of the inner packet", term.CleanLine(name), outer))
 }
 
 func lostMarks(r *checks.Switch, name string, t qos.Tunnel) {
@@ -79,10 +127,13 @@ func lostMarks(r *checks.Switch, name string, t qos.Tunnel) {
 		what = "does not copy ECN to the outer header, so that the underlay cannot mark"
 	case out:
 		what = "does not copy marks of the underlay to the inner packet"
+	case t.ECNEncap.Set && t.ECNDecap.Set:
+		return
 	default:
+		notShown(r, t, "ECN of packets in VXLAN", "the switch does not show whether its VXLAN tunnels copy ECN to the outer header, and marks back to the inner one")
 		return
 	}
-	ofTunnel(r, "tunnel "+term.CleanLine(name)+" "+what)
+	ofTunnel(r, t, "tunnel "+term.CleanLine(name)+" "+what)
 }
 
 func tunnelMode(r *checks.Switch, _ string, t qos.Tunnel) {

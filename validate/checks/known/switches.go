@@ -161,7 +161,7 @@ var switchConditions = []switchCondition{
 	{name: "tunnel", says: "the switch is the end of a tunnel", reads: checks.ReadsRunning, device: func(r *checks.Switch) bool { return len(r.Config.Tunnels) > 0 }},
 	{name: "vxlan", says: "VXLAN is configured", reads: checks.ReadsRunning, device: func(r *checks.Switch) bool {
 		for _, t := range r.Config.Tunnels {
-			if t.Kind == "vxlan" {
+			if t.Kind == qos.TunnelVXLAN {
 				return true
 			}
 		}

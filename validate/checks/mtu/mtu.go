@@ -45,13 +45,24 @@ var Checks = []checks.Check{
 		Needs: checks.StateInForce, State: mtuOfClasses,
 		ByText: true,
 	},
+	{
+		ID: "MTU-06", Title: "a link cannot carry the packets of hosts in a VXLAN tunnel",
+		Rules: checks.Always(checks.Error), Scope: checks.ScopeLink, Reads: checks.ReadsIntent | checks.ReadsRunning,
+		Why:     "the outer headers make large packets too long, and tunnels do not fragment",
+		Fix:     "raise mtu.fabric on the path, or lower mtu.host",
+		Sources: []string{"RFC 7348 4.3"},
+		Link:    mtuOfTunnels, Compares: qos.KindMTU,
+	},
 }
 
 // senders holds the size of the largest packets that hosts send into a fabric, in bytes.
 type senders struct{ packet, payload int }
 
-// mtuMemo keeps the senders of the fabric.
-type mtuMemo struct{ senders *senders }
+// mtuMemo keeps the senders of the fabric, and what they send in tunnels.
+type mtuMemo struct {
+	senders *senders
+	tunnels map[*intent.Link]senders
+}
 
 // sendersOn returns the senders of the fabric, computed once.
 func sendersOn(r *checks.Link) senders {
@@ -67,16 +78,31 @@ func sendersOn(r *checks.Link) senders {
 func sendersOf(f *intent.Fabric) senders {
 	s := senders{}
 	for _, sw := range f.Switches {
-		for _, p := range sw.Ports {
-			if p.Link != nil && !p.Uplink() {
-				s.packet, s.payload = max(s.packet, p.Settings.MTU.Host.V), max(s.payload, p.Settings.MTU.RDMA.V)
-			}
-		}
+		s.addHosts(sw)
 	}
 	if s.packet == 0 {
 		s = senders{f.Settings.MTU.Host.V, f.Settings.MTU.RDMA.V}
 	}
 	return s
+}
+
+// sentBy takes the maximum over the ports of a switch to hosts; without any, the switch's own
+// settings.
+func sentBy(sw *intent.Switch) senders {
+	s := senders{}
+	s.addHosts(sw)
+	if s.packet == 0 {
+		s = senders{sw.Settings.MTU.Host.V, sw.Settings.MTU.RDMA.V}
+	}
+	return s
+}
+
+func (s *senders) addHosts(sw *intent.Switch) {
+	for _, p := range sw.Ports {
+		if p.Link != nil && !p.Uplink() {
+			s.packet, s.payload = max(s.packet, p.Settings.MTU.Host.V), max(s.payload, p.Settings.MTU.RDMA.V)
+		}
+	}
 }
 
 // largestPacket returns the size of the IP packet with a full RDMA payload, in bytes.
@@ -87,15 +113,19 @@ func isMTUExplained(r *checks.Link) bool {
 	return r.A.MTUSaid && r.A.MTU <= r.B.MTU || r.B.MTUSaid && r.B.MTU <= r.A.MTU
 }
 
+// fabricMTU returns where settings state the MTU of switch ports.
+func fabricMTU(s *intent.Settings) []intent.Origin { return []intent.Origin{s.MTU.Fabric.From} }
+
 func mtuOfEnds(r *checks.Link) {
-	fabricMTU := func(s *intent.Settings) []intent.Origin { return []intent.Origin{s.MTU.Fabric.From} }
 	a, b := r.A.MTU, r.B.MTU
-	sent := sendersOn(r)
+	n := needOn(r)
 	r.From, r.Second = fabricMTU, b < a
 	switch {
 	case isMTUExplained(r):
 	case a == b || a == 0 || b == 0:
-	case min(a, b) < max(sent.packet, sent.largestPacket()):
+	case n.inner > 0 && min(a, b) >= n.inner && min(a, b) < n.packet:
+		r.Found(checks.Error, r.FixOf(qos.KindMTU.Attr()), fmt.Sprintf("its MTU is %%v B, that of %%v is %%v B: packets of %d B have %d B in VXLAN and are lost", n.inner, n.packet), a, b, qos.KindMTU.Attr())
+	case min(a, b) < n.packet:
 		r.Found(checks.Error, r.FixOf(qos.KindMTU.Attr()), "its MTU is %v B, that of %v is %v B", a, b, qos.KindMTU.Attr())
 	default:
 		r.About = new(qos.KindMTU.Attr())
@@ -106,8 +136,18 @@ func mtuOfEnds(r *checks.Link) {
 func mtuOfRDMA(r *checks.Link) {
 	a, b := r.A.MTU, r.B.MTU
 	r.Second = b < a
-	if need := sendersOn(r).largestPacket(); a > 0 && b > 0 && min(a, b) < need && !isMTUExplained(r) {
-		r.Found(checks.Error, r.FixOf(qos.KindMTU.Attr()), fmt.Sprintf("its MTU is %%v B, that of %%v is %%v B: full RDMA packets (%d B with headers) are lost", need), a, b, qos.KindMTU.Attr())
+	if n := needOn(r); a > 0 && b > 0 && min(a, b) < n.rdma && !isMTUExplained(r) {
+		r.Found(checks.Error, r.FixOf(qos.KindMTU.Attr()), fmt.Sprintf("its MTU is %%v B, that of %%v is %%v B: full RDMA packets (%d B with %s) are lost", n.rdma, n.with), a, b, qos.KindMTU.Attr())
+	}
+}
+
+// mtuOfTunnels finds links with equal ends that are too narrow for packets in tunnels; MTU-02
+// reports those that are too narrow for RDMA.
+func mtuOfTunnels(r *checks.Link) {
+	a, b := r.A.MTU, r.B.MTU
+	r.From = fabricMTU
+	if n := needOn(r); n.inner > 0 && a > 0 && a == b && a >= n.rdma && a < n.packet && !isMTUExplained(r) {
+		r.Found(checks.Error, r.FixOf(qos.KindMTU.Attr()), fmt.Sprintf("its MTU is %%[1]v B, as that of %%[2]v: packets of %d B have %d B in VXLAN and are lost", n.inner, n.packet), a, b, qos.KindMTU.Attr())
 	}
 }
 
