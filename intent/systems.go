@@ -62,6 +62,7 @@ var (
 			"BUF-17": "in small_packet_percentage of LOSSLESS_TRAFFIC_PATTERN",
 			"CAT-01": "the hwsku",
 			"ECN-09": "with wred_green_enable",
+			"LB-02":  "with type, or on recent images ecmp_hash_seed, in DEVICE_METADATA",
 			"WD-06":  "a PFC_WD row and pfcwd_sw_enable",
 		},
 	}
@@ -77,6 +78,7 @@ var (
 		UsualModel: "DCS-7060DX5-64S", LoginNote: "EOS takes a change back by itself, over SSH, unless it is confirmed.",
 		Fixes: map[string]string{
 			"CLS-17": "with 'qos map dscp ... to traffic-class'",
+			"LB-02":  "with 'ip load-sharing'",
 			"TUN-02": "with 'vxlan qos ecn propagation'",
 		},
 	}
@@ -86,6 +88,7 @@ var (
 		Nodes: []string{"cisco_n9kv", "vr-n9kv"}, NodePort: nodePort(func(n int) string { return "Ethernet1/" + strconv.Itoa(n) }),
 		UsualModel: "N9K-C9332D-GX2B", LoginNote: "NX-OS is written over SSH; gNMI only shows state.",
 		Fixes: map[string]string{
+			"LB-02":  "with universal-id and rotate of 'ip load-sharing address'",
 			"PFC-15": "with a network-qos policy in system qos",
 			"WD-06":  "the line of the port and that of the switch",
 		},
@@ -94,6 +97,7 @@ var (
 		Name: "cumulus", Title: "Cumulus Linux", Port: "8765",
 		Platforms: []string{"cumulus", "nvue"}, PortName: frontPanel,
 		UsualModel: "SN5400",
+		Fixes:      map[string]string{"LB-02": "with 'nv set system forwarding hash-seed'"},
 	}
 
 	systems = []System{SONiC, EOS, NXOS, Cumulus}

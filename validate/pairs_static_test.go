@@ -337,5 +337,6 @@ var forwardingPairs = []pair{
 	{id: "TRM-02", severity: checks.Warning, base: "trimmed", old: "dscp: 12, size", new: "dscp: 13, size", place: "leaf3", says: "leave with DSCP 13, on 4 of 5 switches with 12", fix: "one trimming.dscp"},
 	{id: "LB-01", severity: checks.Warning, base: "spray", old: "queuePair: false", new: "queuePair: true", place: "leaf1", says: "the hash includes the queue pair, but mode: packet", fix: "remove queuePair"},
 	{id: "LB-01", severity: checks.Warning, base: "trimmed", old: "{mode: flowlet},", new: "{mode: flow},", place: "leaf3", says: "load balancing is by flow, on 2 of 3 switches (sonic of role leaf) by flowlet", fix: "one mode"},
+	{id: "LB-02", severity: checks.Warning, base: "tiers", config: "spine1", old: `"LeafRouter"`, new: `"ToRRouter"`, place: "leaf1 Ethernet240", says: "its hash seed for ECMP is 0, as that of spine1: flows", fix: "a seed of its own"},
 	{id: "LB-01", severity: checks.Info, base: "trimmed", old: "{mode: flowlet},", new: "{mode: packet},", place: "leaf3", says: "may arrive out of order", fix: "out of order"},
 }

@@ -256,7 +256,7 @@ func portsUp(d *render.Device) map[string]*drivers.PortState {
 // that the switch creates itself.
 func saved(d *render.Device) string {
 	doc := sonic.Document(d.Desired, d.Model)
-	doc.Put(sonic.TMetadata, "localhost", sonic.Row{"buffer_model": map[bool]string{true: "dynamic", false: "traditional"}[d.Desired.Platform.DynamicBuffers]})
+	doc.Put(sonic.TMetadata, "localhost", sonic.Row{"type": map[string]string{"leaf": "ToRRouter", "spine": "LeafRouter", "superspine": "SpineRouter"}[d.Switch.Role], "buffer_model": map[bool]string{true: "dynamic", false: "traditional"}[d.Desired.Platform.DynamicBuffers]})
 	if d.Fabric.VXLAN.EndsAt(d.Switch) {
 		doc.Put(sonic.TVXLAN, "vtep", sonic.Row{"src_ip": "10.0.0.1", "qos-mode": "uniform"})
 	}

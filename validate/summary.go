@@ -15,7 +15,7 @@ import (
 
 // summaryVersion is the version of the summary format. Every change of the format changes it,
 // so that releases that work together do not misread each other.
-const summaryVersion = 5
+const summaryVersion = 6
 
 // summary is a [Result] in transit from the process that read the switch to the one that
 // compares switches. It leaves out data that only the checks of the switch itself need.
@@ -63,6 +63,7 @@ type endSummary struct {
 	PFCRead    bool            `json:",omitempty"`
 	NotKnown   checks.Kinds    `json:",omitempty"`
 	Bare       bool            `json:",omitempty"`
+	HashSeed   string          `json:",omitempty"`
 	Wire       *wireSummary    `json:",omitempty"`
 }
 
@@ -157,7 +158,7 @@ func ReadSummary(f *intent.Fabric, b []byte) (*Result, error) {
 // summarize leaves out the fields that [Run.Add] sets.
 func summarize(e checks.End) endSummary {
 	out := endSummary{PFC: e.PFC, MTU: e.MTU, Trust: e.Trust, Known: e.Known, Intended: e.Intended,
-		PFCSaid: e.PFCSaid, MTUSaid: e.MTUSaid, PFCRead: e.PFCRead, NotKnown: e.NotKnown, Bare: e.Bare}
+		PFCSaid: e.PFCSaid, MTUSaid: e.MTUSaid, PFCRead: e.PFCRead, NotKnown: e.NotKnown, Bare: e.Bare, HashSeed: e.HashSeed}
 	if e.Asymmetric.Set {
 		out.Asymmetric = &e.Asymmetric.V
 	}
@@ -169,7 +170,7 @@ func summarize(e checks.End) endSummary {
 
 func (s endSummary) end() checks.End {
 	out := checks.End{PFC: s.PFC, MTU: s.MTU, Trust: s.Trust, Known: s.Known, Intended: s.Intended,
-		PFCSaid: s.PFCSaid, MTUSaid: s.MTUSaid, PFCRead: s.PFCRead, NotKnown: s.NotKnown, Bare: s.Bare}
+		PFCSaid: s.PFCSaid, MTUSaid: s.MTUSaid, PFCRead: s.PFCRead, NotKnown: s.NotKnown, Bare: s.Bare, HashSeed: s.HashSeed}
 	if s.Asymmetric != nil {
 		out.Asymmetric = qos.Of(*s.Asymmetric)
 	}

@@ -60,7 +60,7 @@ func asJSON(t *testing.T, v any) string {
 
 // TestSummaryIsWhole checks that each field is in the summary or set by [Run.Add].
 func TestSummaryIsWhole(t *testing.T) {
-	e := checks.End{PFC: 1, MTU: 2, Trust: "dscp", Asymmetric: qos.Of(true), Known: true, Intended: true, PFCSaid: "pfc", MTUSaid: true, PFCRead: true, NotKnown: 2, Bare: true,
+	e := checks.End{PFC: 1, MTU: 2, Trust: "dscp", Asymmetric: qos.Of(true), Known: true, Intended: true, PFCSaid: "pfc", MTUSaid: true, PFCRead: true, NotKnown: 2, Bare: true, HashSeed: "7",
 		Wire: checks.Wire{Known: true, Up: true, Autoneg: true, Speed: 4, FEC: "rs", AdminFEC: "auto", Said: true}}
 	if back := summarize(e).end(); back != e {
 		t.Errorf("%+v is read back as %+v", e, back)
@@ -85,10 +85,10 @@ func TestSummaryIsWhole(t *testing.T) {
 func TestSummaryOfUnknownVersionOrSwitch(t *testing.T) {
 	c := compile(t, closBase)
 	for text, want := range map[string]string{
-		`{"Version":1}`:                  "the summary has the version 1, this release reads 5",
-		`{"Version":5,"Switch":"leaf9"}`: `the summary is for "leaf9", which is not a switch of the intent`,
-		`{"Version":5,"Switch":"leaf1","Traits":[{"Check":"ECN-99"}]}`:                `names check "ECN-99"`,
-		`{"Version":5,"Switch":"leaf1","Names":{"Ports":["Ethernet0"],"Aliases":[]}}`: "1 ports and 0 aliases",
+		`{"Version":1}`:                  "the summary has the version 1, this release reads 6",
+		`{"Version":6,"Switch":"leaf9"}`: `the summary is for "leaf9", which is not a switch of the intent`,
+		`{"Version":6,"Switch":"leaf1","Traits":[{"Check":"ECN-99"}]}`:                `names check "ECN-99"`,
+		`{"Version":6,"Switch":"leaf1","Names":{"Ports":["Ethernet0"],"Aliases":[]}}`: "1 ports and 0 aliases",
 		`{`: "unexpected end",
 	} {
 		if _, err := ReadSummary(c.Fabric(), []byte(text)); err == nil || !strings.Contains(err.Error(), want) {

@@ -123,7 +123,7 @@ func Lacking(d *render.Device) []checks.Finding {
 func end(r *checks.Switch, p *intent.Port) checks.End {
 	e := checks.EndOf(r.Config, p.Name)
 	e.Intended = e == checks.EndOf(r.Device.Desired, p.Name)
-	e.Bare = r.Bare[p.Name]
+	e.Bare, e.HashSeed = r.Bare[p.Name], r.Config.HashSeed
 	e.Wire = ports.WireOf(r.Seen.Ports[p.Name], r.Device.Desired.Ports[p.Name])
 	if q := r.Config.Ports[p.Name]; q != nil {
 		e.PFCRead = q.PFC.Set

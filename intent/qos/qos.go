@@ -156,6 +156,10 @@ type Device struct {
 	// Tunnels are the tunnels that the device starts or ends, by native name. Only checks use
 	// them; plans never change them.
 	Tunnels map[string]Tunnel
+	// HashSeed identifies the seed of the hash by which the device chooses among equal paths, with
+	// whatever else makes its hash differ from those of other switches of the system; "" if a
+	// running device does not show it. Only checks use it; plans never change it.
+	HashSeed string
 	// Bridges are the VLANs that a running device both switches and routes. Overlays are its
 	// other classifiers besides ports, by native name. Only checks use them; plans never change
 	// them.

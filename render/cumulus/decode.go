@@ -153,6 +153,7 @@ func (v *view) device() *qos.Device {
 	d.Ports = v.normalizedPorts(v.ports)
 	d.Shares = v.shares()
 	d.Tunnels = v.tunnels()
+	d.HashSeed = v.c.Tree.At("system", "forwarding", "hash-seed").Word() // without it, a random one
 	return d
 }
 

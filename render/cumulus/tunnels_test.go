@@ -22,3 +22,11 @@ func TestDecodeReadsTunnels(t *testing.T) {
 		}
 	}
 }
+
+func TestDecodeReadsTheHashSeed(t *testing.T) {
+	for text, want := range map[string]string{"nv set qos roce": "", "nv set system forwarding hash-seed 50": "50"} {
+		if d, _ := Decode(parse(t, text+"\n")); d.HashSeed != want {
+			t.Errorf("%s: %q, want %q", text, d.HashSeed, want)
+		}
+	}
+}

@@ -62,9 +62,31 @@ func (r *reading) decode() *qos.Device {
 		r.classify(s, p, &g)
 		d.Ports[s.port()] = p
 	}
-	d.Bridges, d.Overlays = r.bridges(d), r.overlays(d)
+	d.Bridges, d.Overlays, d.HashSeed = r.bridges(d), r.overlays(d), r.hashSeed()
 	qos.Normalize(d)
 	return d
+}
+
+// hashSeed returns the kind of chip and the seed of a line such as "ip load-sharing trident 3"; other
+// lines of the command choose fields (EOS User Manual, ECMP).
+func (r *reading) hashSeed() (seed string) {
+	for _, l := range r.top {
+		words := strings.Fields(canonical(l.Text))
+		negated := len(words) > 0 && (words[0] == "no" || words[0] == "default")
+		if negated {
+			words = words[1:]
+		}
+		switch {
+		case len(words) < 2 || words[0] != "ip" || words[1] != "load-sharing":
+		case negated && len(words) <= 4:
+			seed = ""
+		case len(words) == 4:
+			if _, err := strconv.Atoi(words[3]); err == nil {
+				seed = words[3] + " (" + words[2] + ")"
+			}
+		}
+	}
+	return seed
 }
 
 // QoS lines of a VXLAN interface (aristanetworks/avd, eos_cli_config_gen vxlan-interface.j2).

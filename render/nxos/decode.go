@@ -43,11 +43,30 @@ func (v *view) device() *qos.Device {
 			v.noteTrafficRelevant(v.ports[name].Text, v.ports[name], "not a range of interfaces that this tool knows")
 		}
 	}
-	d.Bridges, d.Overlays = v.bridges(), v.overlays()
+	d.Bridges, d.Overlays, d.HashSeed = v.bridges(), v.overlays(), v.hashSeed()
 	v.reportUnmodelledGlobals()
 	v.idlePauses(natural.Keys(d.Ports))
 	qos.Normalize(d)
 	return d
+}
+
+// hashSeed returns the universal ID that hashes begin with, and how far they are rotated. Without the
+// former the switch chooses one (Nexus 9000 NX-OS Unicast Routing Configuration Guide, Configuring
+// Load Sharing in the Unicast FIB).
+func (v *view) hashSeed() string {
+	line, _, _ := last(v.global, "ip load-sharing address")
+	words := strings.Fields(line)
+	after := func(key, usual string) string {
+		if i := slices.Index(words, key); i >= 0 && i+1 < len(words) {
+			return words[i+1]
+		}
+		return usual
+	}
+	id := after("universal-id", "")
+	if id == "" {
+		return ""
+	}
+	return id + " rotated by " + after("rotate", "32")
 }
 
 // isTunnel reports whether an interface is a VXLAN tunnel endpoint.

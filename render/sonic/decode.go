@@ -101,6 +101,30 @@ func (d *decoder) metadata() {
 	d.dev.Platform.Model = row["hwsku"]
 	d.dev.Platform.DynamicBuffers = row["buffer_model"] == "dynamic"
 	d.dev.Platform.RoCEMode = roceMode(d.cfg)
+	d.dev.HashSeed = hashSeed(row)
+}
+
+// hashSeed returns the seed that the switch gets for a type of device, unless its own is stated. Recent
+// images also shift the hash of a LeafRouter. Types with other seeds on some images, and the parts of a
+// chassis, are left out (sonic-buildimage:dockers/docker-orchagent/switch.json.j2).
+func hashSeed(metadata Row) string {
+	kind, seed := metadata["type"], metadata["ecmp_hash_seed"]
+	if metadata["namespace_id"] != "" || metadata["switch_type"] == "dpu" {
+		return ""
+	}
+	switch {
+	case seed != "" && strings.Contains(kind, "LeafRouter"):
+		return seed + " with the offset of a LeafRouter"
+	case seed != "":
+		return seed
+	case strings.Contains(kind, "ToRRouter"):
+		return "0"
+	case strings.Contains(kind, "LeafRouter"):
+		return "10 with the offset of a LeafRouter"
+	case strings.Contains(kind, "SpineRouter"):
+		return "25"
+	}
+	return ""
 }
 
 // roceMode reports whether 'roce enable' or 'buffer init lossless' of Enterprise SONiC is active.

@@ -261,9 +261,10 @@ type End struct {
 	PFCSaid  string // root of the finding that explains why PFC is not as intended; "" if none does
 	MTUSaid  bool   // MTU-05 explains why the MTU is not as intended
 	Wire     Wire
-	PFCRead  bool  // PFC was read from the port
-	NotKnown Kinds // values that the switch does not show
-	Bare     bool  // PRT-01 reports that it has no configuration to compare
+	PFCRead  bool   // PFC was read from the port
+	NotKnown Kinds  // values that the switch does not show
+	Bare     bool   // PRT-01 reports that it has no configuration to compare
+	HashSeed string // [qos.Device.HashSeed] of the switch
 }
 
 // Judged reports whether the checks of the intent cover the end as it is, so that the checks of

@@ -9,7 +9,7 @@ import (
 )
 
 // Checks are the checks of trimming, load balancing and tunnels.
-var Checks = slices.Concat(steeringChecks, tunnelChecks)
+var Checks = slices.Concat(steeringChecks, hashChecks, tunnelChecks)
 
 var steeringChecks = []checks.Check{
 	{
