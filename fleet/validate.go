@@ -115,7 +115,7 @@ func (v *validation) readAll(ctx context.Context, switches, hosts []string) erro
 		v.out.Ports += len(r.Host.Ports)
 		v.begin(r)
 	})
-	v.run.Note(validate.Hosts(kept, nil)...)
+	v.run.Note(validate.Hosts(v.Fabric.Fabric(), kept, nil)...)
 	return err
 }
 

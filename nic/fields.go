@@ -60,6 +60,7 @@ const (
 	FieldTransport = "transport"
 	FieldRDMAState = "rdma_state"
 	FieldGIDs      = "gids"
+	FieldReach     = "reach"
 	FieldPCIe      = "pcie"
 	FieldPairs     = "queue_pairs"
 	FieldFEC       = "fec"

@@ -255,7 +255,9 @@ type Port struct {
 	// [RDMAActive] or "DOWN".
 	RDMAState qos.Opt[string] `json:"rdma_state,omitzero"`
 	GIDs      qos.Opt[GIDs]   `json:"gids,omitzero"`
-	PCIe      qos.Opt[PCIe]   `json:"pcie,omitzero"`
+	// Reach says where routes lead through the port; set if it has an address in GIDs.
+	Reach qos.Opt[Reach] `json:"reach,omitzero"`
+	PCIe  qos.Opt[PCIe]  `json:"pcie,omitzero"`
 	// FEC is the forward error correction in use on the link: "rs", "fc" or "none".
 	FEC qos.Opt[string] `json:"fec,omitzero"`
 	// Received counts the frames received with errors since the driver was loaded.

@@ -2,7 +2,6 @@ package nic
 
 import (
 	"net/netip"
-	"slices"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
@@ -35,11 +34,16 @@ type GIDs struct {
 }
 
 // Routed reports whether the port has an address for sending beyond its subnet.
-func (g GIDs) Routed() bool {
-	return slices.ContainsFunc(g.V2, func(s string) bool {
-		a, err := netip.ParseAddr(s)
-		return err == nil && !a.IsLinkLocalUnicast()
-	})
+func (g GIDs) Routed() bool { return len(g.Addresses()) > 0 }
+
+// Addresses returns the addresses of the port for sending beyond its subnet.
+func (g GIDs) Addresses() (out []netip.Addr) {
+	for _, s := range g.V2 {
+		if a, err := netip.ParseAddr(s); err == nil && !a.IsLinkLocalUnicast() {
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 // PCIe describes the link between a card and its slot: the trained values and the maximum.

@@ -15,7 +15,7 @@ import (
 var notSettings = map[string]string{
 	"NIC-04": "a name in the intent, or a card", "NIC-05": "the boot unit, which has a command of its own", "NIC-08": "versions of firmware and drivers", "NIC-19": "versions of firmware and drivers",
 	"NIC-10": "the way in which the host is read", "READ": "the way in which the host is read", "NIC-11": "a cable", "PRT-04": "a cable",
-	"NIC-12": "another program's setting", "DCB-02": "another program", "NIC-14": "an address", "NIC-15": "a slot", "NIC-17": "a slot", "NIC-18": "a cable", "NIC-13": "a module, a link or a card", "NIC-06": "a setting of applications", "NIC-16": "a setting of applications", "NIC-21": "a setting of applications", "NIC-22": "a setting of applications",
+	"NIC-12": "another program's setting", "DCB-02": "another program", "NIC-14": "an address", "NIC-15": "a slot", "NIC-17": "a slot", "NIC-18": "a cable", "NIC-13": "a module, a link or a card", "NIC-06": "a setting of applications", "NIC-16": "a setting of applications", "NIC-21": "a setting of applications", "NIC-22": "a setting of applications", "NIC-25": "a route",
 }
 
 // bySetting matches a fix that names a program or place to set a NIC.
@@ -71,9 +71,14 @@ func TestFixesAreAppliedOrNamedManual(t *testing.T) {
 		edit(one.running.Ports["eth0"])
 		other.running.Name, other.running.Ports["eth0"].DCQCN["odd"], other.running.Ports["eth0"].Driver = "gpu2", 1, one.running.Ports["eth0"].Driver
 		delete(other.running.Ports, "eth1")
-		for _, f := range Hosts([]*nic.Host{one.running, other.running}, nil) {
+		for _, f := range Hosts(nil, []*nic.Host{one.running, other.running}, nil) {
 			judge(one, f)
 		}
+	}
+	hs := railHosts()
+	hs[0].Ports["eth1"] = railPort("10.2.1.1")
+	for _, f := range Hosts(compile(t, rails).Fabric(), hs, nil) {
+		judge(newHostCase(t, hostBase), f)
 	}
 	for _, c := range nics.Checks {
 		if !seen[c.ID] && len(c.FoldedIn) == 0 {

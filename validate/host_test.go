@@ -927,7 +927,7 @@ func TestHosts(t *testing.T) {
 			hs = append(hs, h)
 		}
 		edit(hs)
-		return Hosts(hs, nil)
+		return Hosts(nil, hs, nil)
 	}
 	for name, c := range map[string]struct {
 		edit  func(*nic.Port)
@@ -991,7 +991,7 @@ func TestHosts(t *testing.T) {
 	// A port that the intent does not manage is not compared.
 	h := newHostCase(t, hostBase).running
 	h.Ports["eth1"].Firmware = "1"
-	if fs := Hosts([]*nic.Host{h}, func(_, port string) bool { return port == "eth0" }); len(fs) > 0 {
+	if fs := Hosts(nil, []*nic.Host{h}, func(_, port string) bool { return port == "eth0" }); len(fs) > 0 {
 		t.Errorf("an unmanaged port: %v", fs)
 	}
 }
@@ -1016,7 +1016,7 @@ func TestHostPrintsSafely(t *testing.T) {
 	h.over(nic.Upper{Name: "loop", On: []string{"loop", evil}})
 	other := newHostCase(t, hostBase).running
 	other.Ports["eth0"].Driver, other.Ports["eth0"].DCQCN[evil] = evil, 2
-	fs := append(h.findings(), Hosts([]*nic.Host{h.running, other}, nil)...)
+	fs := append(h.findings(), Hosts(nil, []*nic.Host{h.running, other}, nil)...)
 	if len(fs) < 10 {
 		t.Fatalf("only %d findings", len(fs))
 	}

@@ -17,11 +17,11 @@ func Host(f *intent.Fabric, h *intent.Host, running, desired *nic.Host, ends fun
 	return fold(append(nics.Check(f, h, running, desired, ends), known.CheckHost(h, running, desired)...))
 }
 
-// Hosts compares the NICs of hosts that work together. Most comparisons are between NICs of the
-// same card and driver, and all only use values that were read from both. managed selects the
-// ports; nil selects all.
-func Hosts(running []*nic.Host, managed func(host, port string) bool) []checks.Finding {
-	return nics.Compare(running, managed)
+// Hosts compares the NICs of hosts of a fabric that work together. Most comparisons are between NICs
+// of the same card and driver, and all only use values that were read from both. managed selects the
+// ports; nil selects all. Without f, nothing is compared that depends on the fabric.
+func Hosts(f *intent.Fabric, running []*nic.Host, managed func(host, port string) bool) []checks.Finding {
+	return nics.Compare(f, running, managed)
 }
 
 // Unproven reports whether a finding says that a setting could not be read without which a NIC

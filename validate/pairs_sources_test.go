@@ -60,7 +60,7 @@ var elsewhere = []struct {
 	reads checks.Reads
 	test  string
 }{
-	{"NIC-09", checks.ReadsRunning, "TestHostWithPCP"}, {"ECN-12", checks.ReadsNIC, "TestHosts"}, {"NIC-08", checks.ReadsNIC, "TestHosts"},
+	{"NIC-09", checks.ReadsRunning, "TestHostWithPCP"}, {"ECN-12", checks.ReadsNIC, "TestHosts"}, {"NIC-08", checks.ReadsNIC, "TestHosts"}, {"NIC-25", checks.ReadsNIC, "TestRoutesOfRails"},
 	{"BUF-06", checks.ReadsIntent, "TestHeadroomFallingWithCableLength"}, {"PRT-02", checks.ReadsRunning, "TestRunningAggregate"},
 	{"TOP-01", checks.ReadsRunning, "TestDeadlocksInRunningState"}, {"TOP-02", checks.ReadsRunning, "TestDeadlocksInRunningState"}, {"TOP-03", checks.ReadsRunning, "TestDeadlocksInRunningState"},
 	{"CAT-01", checks.ReadsRunning, "TestRunningSwitchOfUnknownModel"},

@@ -401,7 +401,7 @@ func TestEveryCheckHasAPair(t *testing.T) {
 	for _, c := range gateCases {
 		has[c.id] = true
 	}
-	for _, id := range []string{"ECN-12", "NIC-08", "TUN-03"} { // ECN-12, NIC-08: TestHosts; TUN-03: TestTunnelsOfTwoKinds
+	for _, id := range []string{"ECN-12", "NIC-08", "NIC-25", "TUN-03"} { // ECN-12, NIC-08: TestHosts; NIC-25: TestRoutesOfRails; TUN-03: TestTunnelsOfTwoKinds
 		has[id] = true
 	}
 	for _, id := range []string{"OPS-04", "WD-04", "READ", "YANG", "TOP-09"} { // checks that commands make; TestRefusedIsOneFindingACause, TestNoLinks

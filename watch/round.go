@@ -224,7 +224,7 @@ func (w *Watcher) finish(ctx context.Context, r *round) *Round {
 			hosts = append(hosts, got.Host)
 		}
 	}
-	r.run.Note(validate.Hosts(hosts, nil)...)
+	r.run.Note(validate.Hosts(w.cfg.Fabric, hosts, nil)...)
 	r.run.Note(w.deadlocks(ctx)...)
 	w.judgeCounters(r)
 	out := &Round{N: r.n, Fabric: w.cfg.Fabric.Name, Start: r.start, End: now, Took: now.Sub(r.start), Read: len(r.read), Devices: len(w.devices), Counted: r.run.Counted(), Pauses: r.run.Pauses()}

@@ -119,7 +119,7 @@ func (r *fabricReconciler) observe(ctx context.Context, f *v1alpha1.Fabric, in *
 		return out, nil
 	}
 	out.state = hex.EncodeToString(state.Sum(nil))
-	run.Note(validate.Hosts(hosts, nil)...)
+	run.Note(validate.Hosts(fabric, hosts, nil)...)
 	run.Note(r.rivals(ctx, fabric)...)
 	if err := run.Deadlocks(ctx); err != nil {
 		return nil, err

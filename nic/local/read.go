@@ -54,6 +54,7 @@ func (m *Machine) Read(ctx context.Context, names []string) (*nic.Host, error) {
 	m.locate(ctx, h, names, all)
 	h.Unchosen = m.choice.unchosen(names)
 	m.readUppers(ctx, h)
+	m.readReach(ctx, h)
 	var err error
 	if h.Writers, err = m.writers(h, all); err != nil {
 		h.Missing[nic.FieldWriters] = m.explainError(err)

@@ -170,6 +170,11 @@ func noGID(slot string) string {
 	return "file class/infiniband/mlx5_0/ports/1/gids/" + slot + " 0000:0000:0000:0000:0000:0000:0000:0000; "
 }
 
+// address gives a NIC an address of its own, 10.9.0.1.
+func address(slot string) string {
+	return "file class/infiniband/mlx5_0/ports/1/gids/" + slot + " 0000:0000:0000:0000:0000:ffff:0a09:0001; "
+}
+
 // hostFaults are faults of the hosts in a mixed fabric, in their drivers and files, and faults
 // between switches of different systems.
 var hostFaults = []fault{
@@ -232,6 +237,7 @@ var hostFaults = []fault{
 	{"an RDMA port is down", "gpu1", "file class/infiniband/mlx5_0/ports/1/state 1: DOWN", "error NIC-13 @", "", ""},
 	{"the RDMA driver is not loaded", "gpu1", "nordma eth0", "error NIC-13 @", "NIC-10 what belongs to it cannot be read", ""},
 	{"RoCE v2 is off", "gpu1", gid + "types/1 IB/RoCE v1; " + gid + "types/3 IB/RoCE v1", "error NIC-14 @", "", ""},
+	{"a NIC has an address to which no route leads", "gpu1", address("2") + address("3"), "warning NIC-25 @", "NIC-25 the others have no route to it", ""},
 	{"a NIC has no addresses", "gpu1", noGID("1") + noGID("3") + noGID("0") + noGID("2"), "error NIC-14 @", "", ""},
 	{"a NIC has no IP address", "gpu1", noGID("2") + noGID("3"), "warning NIC-14 @", "", ""},
 	{"a card is in a slot of four lanes", "gpu1", "file class/net/eth0/device/current_link_width 4", "warning NIC-15 @", "", ""},

@@ -144,6 +144,7 @@ func newHost(dir string, t tree) *Host {
 	h.Programs["ibv_devinfo"] = h.devinfo
 	h.Programs["setpci"] = h.setpci
 	h.Programs["rdma"] = h.rdmaTool
+	h.Programs["ip"] = h.ipTool
 	h.Programs["devlink"] = h.devlink
 	h.Programs["ethtool"] = h.ethtoolFEC
 	return h

@@ -217,6 +217,13 @@ var Checks = []checks.Check{
 		Fix: "change it with 'ip link set NIC vf N', or state it in vfs of the NIC",
 	},
 	{
+		ID: "NIC-25", Title: "no route leads through a NIC to the NICs of the same name on other hosts",
+		Rules: []checks.Rule{{Severity: checks.Warning, When: "where the host has no such route"}, {Severity: checks.Info, When: "where its tables could not be read"}}, Scope: checks.ScopeFabric, Reads: checks.ReadsNIC,
+		Why:     "RDMA connections fail, or leave by another interface such as that of the default route",
+		Fix:     "route the networks of these NICs through it, in the main table, or in a table of its own that a rule selects for its address",
+		Sources: []string{"Linux drivers/infiniband/core/addr.c, addr4_resolve"},
+	},
+	{
 		ID: "SCH-04", Title: "a NIC divides its link between classes differently than the switch",
 		Rules: checks.Always(checks.Warning), Scope: checks.ScopeNIC, Reads: checks.ReadsNIC,
 		Why: "a class gets less bandwidth than the intent says",

@@ -17,9 +17,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
-// Compare compares the NICs of hosts that work together. managed selects the ports; nil selects
-// all.
-func Compare(running []*nic.Host, managed func(host, port string) bool) []checks.Finding {
+// Compare compares the NICs of hosts of a fabric that work together; f may be nil. managed selects
+// the ports; nil selects all.
+func Compare(f *intent.Fabric, running []*nic.Host, managed func(host, port string) bool) []checks.Finding {
 	kinds := map[string][]member{}
 	var all []member
 	for _, h := range running {
@@ -59,6 +59,9 @@ func Compare(running []*nic.Host, managed func(host, port string) bool) []checks
 		func(string) string {
 			return "give all of them the MTU of mtu.host and mtu.rdma in the intent: apply it to these hosts"
 		}})
+	if f != nil {
+		routes(&c, f, running)
+	}
 	return c.List
 }
 
