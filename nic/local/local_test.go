@@ -175,7 +175,7 @@ func TestReadReports(t *testing.T) {
 		t.Errorf("DSCP 26 is listed: %d", p.DSCP.V[26])
 	}
 	flat := *p
-	flat.Transport, flat.RDMAState, flat.GIDs, flat.PCIe = qos.Opt[nic.Transport]{}, qos.Opt[string]{}, qos.Opt[nic.GIDs]{}, qos.Opt[nic.PCIe]{} // checked in TestReady
+	flat.Transport, flat.RDMAState, flat.GIDs, flat.PCIe, flat.Reach = qos.Opt[nic.Transport]{}, qos.Opt[string]{}, qos.Opt[nic.GIDs]{}, qos.Opt[nic.PCIe]{}, qos.Opt[nic.Reach]{} // checked in TestReady and TestReach
 	flat.Pairs, flat.Seat = qos.Opt[[]nic.PairUse]{}, qos.Opt[nic.Seat]{}
 	flat.NV, flat.ETS, flat.Buffers, flat.DSCP = nil, qos.Opt[nic.ETS]{}, qos.Opt[nic.Buffers]{}, qos.Opt[[64]int8]{}
 	if diff := cmp.Diff(want, flat); diff != "" {
