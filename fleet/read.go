@@ -317,6 +317,10 @@ func sharedTraits(running, desired *nic.Host) *nic.Host {
 			out.Ports[name] = &nic.Port{
 				Name: p.Name, RDMA: p.RDMA, Driver: p.Driver, Vendor: p.Vendor, Device: p.Device, VF: p.VF,
 				Firmware: p.Firmware, DriverVersion: p.DriverVersion, DCQCN: p.DCQCN, ActiveMTU: p.ActiveMTU,
+				GIDs: p.GIDs, Reach: p.Reach,
+			}
+			if why := p.Missing[nic.FieldReach]; why != "" {
+				out.Ports[name].Missing = map[string]string{nic.FieldReach: why}
 			}
 		}
 	}
