@@ -90,6 +90,8 @@ var badCases = []struct {
 	{"host DSCP of another class", class3 + "  a: {priority: 3, dscp: [24, 26], hostDSCP: 24}\n  b: {priority: 0, dscp: rest, hostDSCP: 24}\nroles: {leaf: {classes: {a: {hostDSCP: 10}}}}\nswitches: {s: {os: sonic, role: leaf}}\n", `6:42: hostDSCP 24 is no DSCP of class "b", which has 0-23, 25, 27-63` + "\n" +
 		`7:40: hostDSCP 10 is no DSCP of class "a", which has 24, 26`, false},
 	{"host DSCP of a class without any", header + "trust: pcp\nclasses:\n  a: {priority: 3, hostDSCP: 24}\n", `6:30: hostDSCP 24 is no DSCP of class "a", which has none`, false},
+	{"alpha of a lossy class", class3 + "  a: {priority: 3, dscp: rest, lossless: true, alpha: 8}\n  b: {priority: 4, alpha: 1}\nroles: {leaf: {classes: {a: {lossless: false, alpha: 2}}}}\nswitches: {s: {os: sonic, role: leaf}}\n", `5:55: alpha must be -8 to 7, not 8` + "\n" +
+		`6:27: alpha is that of a lossless group, and the class is lossy` + "\n" + `7:54: alpha is that of a lossless group, and the class is lossy`, true},
 	{"two rests", class3 + "  a: {priority: 3, dscp: rest}\n  b: {priority: 0, dscp: rest}\n", `6:26: class "b" has dscp: rest, but so has class "a" at 5:26`, false},
 	{"undecided DSCP", class3 + "  a: {priority: 3, dscp: [26, 46]}\n  b: {priority: 0, dscp: [\"0-25\", \"47-62\"]}\n", `5:3: no class takes DSCP 27-45, 63`, false},
 	{"no DSCP at all", class3 + "  a: {priority: 3}\n", `5:3: no class takes DSCP 0-63`, false},

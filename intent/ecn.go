@@ -233,3 +233,8 @@ func (r *resolver) checkSpeedOf(p *Port, k *Class) {
 		r.problems.addf(p.Pos, "state its speed", "%s has no speed, by which class %q has its curve", name, k.Name)
 	}
 }
+
+// OwnAlpha reports whether a class states its own alpha.
+func (s *Settings) OwnAlpha(k *Class) bool {
+	return k.Alpha.V != nil && k.Alpha.From != s.Buffers.Alpha.From
+}

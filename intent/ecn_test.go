@@ -80,3 +80,35 @@ links:
 		t.Error("the port of a NIC without RDMA has a lossless class")
 	}
 }
+
+// TestAlphaOfAClass checks that a lossless class has its own alpha, or else that of all, and a lossy
+// class none.
+func TestAlphaOfAClass(t *testing.T) {
+	f := load(t, header+`buffers: {alpha: -1}
+classes:
+  a: {priority: 3, dscp: [26], lossless: true, alpha: -3}
+  b: {priority: 4, dscp: [34], lossless: true}
+  c: {priority: 0, dscp: rest}
+switches:
+  s1: {os: sonic}
+  s2: {os: sonic, buffers: {alpha: 2}, classes: {b: {alpha: 1}}}
+  s3: {os: sonic, classes: {a: {lossless: false}}}
+`)
+	for name, want := range map[string]string{"s1": "own -3, -1, none", "s2": "own -3, own 1, none", "s3": "none, -1, none"} {
+		s := f.Switch(name).Settings
+		got := ""
+		for _, class := range []string{"a", "b", "c"} {
+			switch k := s.Class(class); {
+			case k.Alpha.V == nil:
+				got += ", none"
+			case s.OwnAlpha(k):
+				got += fmt.Sprintf(", own %d", *k.Alpha.V)
+			default:
+				got += fmt.Sprintf(", %d", *k.Alpha.V)
+			}
+		}
+		if got != ", "+want {
+			t.Errorf("%s has %s, want %s", name, got[2:], want)
+		}
+	}
+}

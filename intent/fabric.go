@@ -198,6 +198,7 @@ type Class struct {
 	Strict    Value[bool]
 	Bandwidth Value[units.Percent] // share among weighted classes; 0 for strict ones
 	MaxRate   Value[units.Rate]    // shaper; 0 for none
+	Alpha     Value[*int]          // as [Buffers.Alpha]: the class's own, or that of Buffers; nil for a lossy class
 	ECN       ECN
 }
 

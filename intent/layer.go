@@ -80,6 +80,9 @@ func (t *tuning) apply(raw *rawTuning, r *resolver) {
 	}
 	overlay(&t.rawTuning, raw)
 	t.curve.apply(&raw.ECN, r)
+	if raw.Alpha.Set && !t.lossless().V {
+		r.problems.addf(raw.Alpha.Pos, "state it where the class is lossless", "alpha is that of a lossless group, and the class is lossy")
+	}
 	if raw.Strict.Set && raw.Strict.V && raw.Bandwidth.Set {
 		r.problems.addf(raw.Bandwidth.Pos, "remove bandwidth or strict; maxRate limits a strict class", "a strict class has no share of the bandwidth")
 	}

@@ -99,6 +99,7 @@ type rawTuning struct {
 	HostDSCP  opt[int]           `key:"hostDSCP" min:"0" max:"63" doc:"DSCP with which hosts mark what they send in the class: one of its dscp. A role, a switch or a port states it for the hosts linked there. Default: the lowest of dscp; for congestion notifications 48 if dscp has it."`
 	Bandwidth opt[units.Percent] `key:"bandwidth" doc:"Share of the link among weighted classes, whole percent. Classes without one share what is left."`
 	MaxRate   opt[units.Rate]    `key:"maxRate" doc:"Upper limit of the queue."`
+	Alpha     opt[int]           `key:"alpha" min:"-8" max:"7" doc:"Exponent n of the dynamic threshold 2^n of the class's lossless group. Default: what buffers.alpha states for all lossless classes."`
 	ECN       orWord[rawECN]     `key:"ecn" words:"auto,off,keep" doc:"Marking curve. auto computes it from speed and buffer; keep leaves the curve that the switch has and does not compare it. Default: auto for a lossless class and with mode, off for others."`
 }
 
@@ -141,7 +142,7 @@ type rawMTU struct {
 }
 
 type rawBuffers struct {
-	Alpha             opt[int]         `key:"alpha" min:"-8" max:"7" doc:"Exponent n of the dynamic threshold 2^n of lossless groups. It is written with SONiC's dynamic buffer model; elsewhere it says what the switch has. Default: the platform's own."`
+	Alpha             opt[int]         `key:"alpha" min:"-8" max:"7" doc:"Exponent n of the dynamic threshold 2^n of lossless groups. It is written with SONiC's dynamic buffer model, where the lossless classes of a switch must agree; elsewhere it says what the switch has. A class may state its own. Default: the platform's own."`
 	MinLosslessPacket opt[units.Bytes] `key:"minLosslessPacket" doc:"Smallest packet that fills a lossless group at line rate, 64B to 9216B. Default 1024B."`
 	OverSubscription  opt[float64]     `key:"overSubscription" min:"1" max:"64" doc:"Accepted ratio of all headroom to the headroom pool. Default: none declared."`
 	FanIn             opt[int]         `key:"fanIn" min:"1" max:"4096" doc:"How many ports send into one congested queue at the same time. Default: all other lossless ports that can."`

@@ -71,6 +71,11 @@ func (r *resolver) finish(l *layer) *Settings {
 	for i := range l.tuning {
 		c := r.classes[i] // copies the fabric-wide part
 		r.tune(&c, &l.tuning[i])
+		c.Alpha = Value[*int]{From: byDefault}
+		if alpha := l.buffers.Alpha; c.Lossless.V {
+			over(&alpha, l.tuning[i].Alpha)
+			c.Alpha = fromOptional(alpha)
+		}
 		s.Classes = append(s.Classes, &c)
 	}
 	r.shareBandwidth(s)

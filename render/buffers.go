@@ -154,7 +154,7 @@ func ECN(p *intent.Port, k *intent.Class, m *catalog.Model) Marking {
 		return Marking{Curve: curve}
 	case intent.ECNAuto:
 		in := headroom.ECNInput{Speed: p.Speed.V, LosslessMTU: losslessFrame(p)}
-		if pool, err := headroom.PoolOf(m, p.Speed.V, statedPool(p)); err != nil {
+		if pool, err := headroom.PoolOf(m, p.Speed.V, statedPool(p, k)); err != nil {
 			in.Missing = err.Error()
 		} else {
 			in.Pool, in.Case = &pool, FanOf(p, k).markingCase(len(p.Settings.Lossless().List()))

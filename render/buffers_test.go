@@ -100,6 +100,36 @@ func TestSharing(t *testing.T) {
 	}
 }
 
+// TestAlphaOfClasses checks that the thresholds of each lossless class follow its own alpha, or else
+// that of all, and what a switch with one alpha for all of them is given.
+func TestAlphaOfClasses(t *testing.T) {
+	base := strings.NewReplacer("  default:", "  store: {priority: 4, dscp: [34], lossless: true, bandwidth: 1%, ecn: auto, alpha: -3}\n  default:", "DellEMC-Z9332f-O32", "ACS-SN5600").
+		Replace(buffersHead + fill(", buffers: {fanOut: 20, alpha: -1}", "", ""))
+	for _, c := range []struct{ edit, rdma, store, mixed string }{
+		{"", "1/2", "1/2", ""},
+		{", alpha: -1", "1/2", "1/2", ""},
+		{", alpha: -3", "1/2", "1/8", "2^-1 for class rdma on Ethernet0, 2^-3 for class store on Ethernet0"},
+	} {
+		file := filepath.Join(t.TempDir(), "fabric.yaml")
+		if err := os.WriteFile(file, []byte(strings.Replace(base, ", alpha: -3", c.edit, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d, p, rdma := port(t, compiler(t, file), "leaf1", "Ethernet0")
+		store := p.Settings.Class("store")
+		for k, want := range map[*intent.Class]string{rdma: c.rdma, store: c.store} {
+			if pool, err := d.Memory(nil).Pool(p, k); err != nil || pool.Alpha.String() != want {
+				t.Errorf("%s with%s: alpha %s, want %s, %v", k.Name, c.edit, pool.Alpha, want, err)
+			}
+		}
+		if a, b := render.ECN(p, rdma, d.Model).Auto.Limit.Queue, render.ECN(p, store, d.Model).Auto.Limit.Queue; (a == b) != (c.rdma == c.store) {
+			t.Errorf("with%s, the curves are limited to %d and %d", c.edit, a, b)
+		}
+		if h := d.Desired.HeadroomModel; h.V.Alpha != -1 || h.V.Mixed != c.mixed {
+			t.Errorf("with%s, the headroom model is %+v, want %q", c.edit, h, c.mixed)
+		}
+	}
+}
+
 // Computed thresholds follow the declared fan-out, or the worst case of the DCQCN paper over the
 // topology if none is declared.
 func TestAutoFollowsTheFanOut(t *testing.T) {

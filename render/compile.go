@@ -7,6 +7,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -159,9 +160,41 @@ func (b *builder) global(sw *intent.Switch) {
 	if w := s.Watchdog; w.Enabled.V && s.Lossless() != 0 && !keeps && !s.Keep.Watchdog.V {
 		d.WatchdogPoll, d.PollUsual = qos.Of(w.Poll.V), w.Poll.IsDefault()
 	}
-	if a := s.Buffers.Alpha; a.V != nil && d.Platform.DynamicBuffers && !keeps {
-		d.HeadroomModel = qos.Of(qos.HeadroomModel{LosslessMTU: DefaultLosslessMTU, SmallPacketPercent: DefaultSmallPackets, Alpha: *a.V})
+	if a, mixed := alphaOf(sw); a != nil && d.Platform.DynamicBuffers && !keeps {
+		d.HeadroomModel = qos.Of(qos.HeadroomModel{LosslessMTU: DefaultLosslessMTU, SmallPacketPercent: DefaultSmallPackets, Alpha: *a, Mixed: mixed})
 	}
+}
+
+// alphaOf returns the exponent of alpha that the intent states for the lossless groups of a switch, nil
+// if it states none. mixed names the classes if they do not agree.
+func alphaOf(sw *intent.Switch) (alpha *int, mixed string) {
+	type use struct {
+		alpha int
+		known bool
+	}
+	var uses []use
+	var says []string
+	for _, p := range sw.Ports {
+		for _, k := range p.Settings.Classes {
+			if !k.Lossless.V {
+				continue
+			}
+			u, text := use{}, "the platform's own"
+			if a := k.Alpha.V; a != nil {
+				alpha, u, text = cmp.Or(alpha, a), use{*a, true}, fmt.Sprintf("2^%d", *a)
+			}
+			if !slices.Contains(uses, u) {
+				uses, says = append(uses, u), append(says, fmt.Sprintf("%s for class %s on %s", text, k.Name, p.Name))
+			}
+		}
+	}
+	switch len(uses) {
+	case 0:
+		return sw.Settings.Buffers.Alpha.V, ""
+	case 1:
+		return alpha, ""
+	}
+	return alpha, strings.Join(says, ", ")
 }
 
 func (b *builder) mapsOf(s *intent.Settings) *qos.Maps {

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -126,20 +127,20 @@ func (m Memory) Row(p *intent.Port) (row catalog.HeadroomRow, own, ok bool) {
 // Pool returns the buffer pool that the lossless group of a class shares on a port. The error
 // says which fact is missing.
 func (m Memory) Pool(p *intent.Port, k *intent.Class) (headroom.Pool, error) {
-	f := statedPool(p)
+	f := statedPool(p, k)
 	if m.have != nil {
 		m.shown(&f, p, k.Priority.V)
 	}
 	return headroom.PoolOf(m.Model, p.Speed.V, f)
 }
 
-// statedPool returns what the intent states about the pool of a port.
-func statedPool(p *intent.Port) (f headroom.Facts) {
+// statedPool returns what the intent states about the pool of a class on a port.
+func statedPool(p *intent.Port, k *intent.Class) (f headroom.Facts) {
 	f.Cable = p.Cable.V
 	if m := p.Switch.Measurement(p.Speed.V, p.Cable.V); m != nil {
 		f.Pause, f.PauseHow = m.Pause, measuredBy(m)
 	}
-	if a := p.Settings.Buffers.Alpha.V; a != nil {
+	if a := cmp.Or(k.Alpha.V, p.Settings.Buffers.Alpha.V); a != nil {
 		f.Exponent, f.ExponentHow = new(int64(*a)), "as stated"
 	}
 	return f

@@ -44,8 +44,18 @@ var origins = [qos.NumSources]func(stated) string{
 	qos.SourcePFCAsymmetric:  func(s stated) string { return s.PFCAsymmetric.From.String() },
 	qos.SourceWatchdog:       func(s stated) string { return s.Watchdog.Detect.From.String() },
 	qos.SourceWatchdogPoll:   func(s stated) string { return s.Watchdog.Poll.From.String() },
-	qos.SourceAlpha:          func(s stated) string { return s.Buffers.Alpha.From.String() },
+	qos.SourceAlpha:          stated.alpha,
 	qos.SourceModel:          stated.model,
+}
+
+// alpha returns the line of the first class that states its own alpha, or else the line for all.
+func (s stated) alpha() string {
+	for _, k := range s.Classes {
+		if s.OwnAlpha(k) {
+			return k.Alpha.From.String()
+		}
+	}
+	return s.Buffers.Alpha.From.String()
 }
 
 func (s stated) model() string { return s.sw.Model.From.String() }

@@ -19,7 +19,7 @@ const knownFabric = `apiVersion: roce-fabric/v1
 kind: Fabric
 name: pod1
 classes:
-  rdma:    {priority: 3, dscp: [24, 26], hostDSCP: 26, lossless: true, bandwidth: 60%}
+  rdma:    {priority: 3, dscp: [24, 26], hostDSCP: 26, lossless: true, alpha: -1, bandwidth: 60%}
   default: {priority: 0, dscp: rest, bandwidth: 40%}
 mtu: {host: 4200, rdma: 2048}
 buffers: {minLosslessPacket: 512B, overSubscription: 2, fanIn: 3, fanOut: 4, pauseResponse: 2us, headroom: sonic-dyn}
@@ -157,7 +157,7 @@ func TestImportTakesOverOrNames(t *testing.T) {
 			}
 		}
 	}
-	if !strings.Contains(named.String(), "leaf1: only the intent of -f sets admin, fec, ports Ethernet248, ") {
+	if !strings.Contains(named.String(), "leaf1: only the intent of -f sets admin, classes.rdma.alpha, fec, ports Ethernet248, ") {
 		t.Errorf("left out:\n%s", named.String())
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
@@ -24,7 +25,7 @@ var System = drivers.System{
 	},
 	Refused: func(d *render.Device) (refused []render.Refusal, adapted []string) {
 		adapted = append(native.Warnings(d.Desired), lines.Unwritten(d.Switch, "Cumulus Linux")...)
-		if d.Switch.Settings.Buffers.Alpha.V != nil {
+		if s := d.Switch.Settings; s.Buffers.Alpha.V != nil || slices.ContainsFunc(s.Classes, s.OwnAlpha) {
 			adapted = append(adapted, "this tool does not set the alpha of buffers on Cumulus Linux: it stays as the switch has it")
 		}
 		return native.Refusals(d.Desired, release(d)), adapted

@@ -88,6 +88,7 @@ func (l left) keys() []string { return append(keysWhere(l.gone), keysWhere(l.oth
 func leftOfSwitch(was, is *intent.Switch) left {
 	out := newLeft()
 	out.settings(was.Settings, is.Settings)
+	out.alphas(was.Settings, is.Settings)
 	out.gone["trimming"], out.gone["loadBalancing"] = was.Trimming != nil, was.LoadBalancing != nil
 	var ports []string
 	for _, p := range was.Ports {
@@ -99,6 +100,7 @@ func leftOfSwitch(was, is *intent.Switch) left {
 			continue
 		}
 		out.settings(p.Settings, now.Settings)
+		out.alphas(p.Settings, now.Settings)
 		for _, key := range p.Lost(now.PortLine) {
 			out.gone[key] = true
 		}
@@ -124,6 +126,22 @@ func (l left) settings(was, is *intent.Settings) {
 	for _, k := range was.Classes {
 		if now := is.Class(k.Name); now != nil {
 			noteDifference(l, "classes."+k.Name+".hostDSCP", k.HostDSCP, now.HostDSCP)
+		}
+	}
+}
+
+// alphas adds the alphas of lossless classes that a switch does not report. An import states none where
+// a switch that reports it has 0, the default.
+func (l left) alphas(was, is *intent.Settings) {
+	for _, k := range was.Classes {
+		now := is.Class(k.Name)
+		if a := k.Alpha.V; a == nil || now == nil || now.Alpha.V == nil && *a == 0 || now.Alpha.V != nil && *now.Alpha.V == *a {
+			continue
+		}
+		if was.OwnAlpha(k) {
+			l.gone["classes."+k.Name+".alpha"] = true
+		} else {
+			l.gone["buffers.alpha"] = true
 		}
 	}
 }

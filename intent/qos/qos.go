@@ -721,6 +721,9 @@ type HeadroomModel struct {
 	SmallPacketPercent int
 	Alpha              int // exponent of the default dynamic threshold
 	OverSubscribe      int // 0 if none is declared
+	// Mixed names lossless classes that the intent gives other exponents than Alpha; "" if there is
+	// none.
+	Mixed string `json:",omitempty"`
 }
 
 // Pool is a buffer pool, in bytes; 0 if the device computes the size.

@@ -68,6 +68,9 @@ func Refusals(d *qos.Device, rel Release) []render.Refusal {
 	if poll.Set && (poll.V < minPoll || poll.V > maxPoll) {
 		out.Add("", qos.KindWatchdogPoll.Attr(), "%s takes a polling interval of %s to %s, not %s", rel, minPoll, maxPoll, poll.V)
 	}
+	if h := d.HeadroomModel; h.Set && h.V.Mixed != "" {
+		out.Add("", qos.KindHeadroomModel.Attr(), "this tool gives all lossless groups of a SONiC switch one alpha, and the intent has %s", h.V.Mixed)
+	}
 	for _, name := range natural.Keys(d.Ports) {
 		p := d.Ports[name]
 		if w := p.Watchdog; w.Set && w.V.Enabled {

@@ -104,6 +104,15 @@ func TestThresholdsInOtherUnits(t *testing.T) {
 	}
 }
 
+// One row of CONFIG_DB has the alpha of all lossless groups that state none of their own.
+func TestAlphasOfSeveralClasses(t *testing.T) {
+	d := &qos.Device{HeadroomModel: qos.Of(qos.HeadroomModel{LosslessMTU: 1024, SmallPacketPercent: 50, Mixed: "2^-1 for class rdma on Ethernet0"})}
+	got := Refusals(d, releases[len(releases)-1])
+	if len(got) != 1 || got[0].Port != "" || got[0].Field != qos.KindHeadroomModel.Attr() || !strings.Contains(got[0].Why, "2^-1 for class rdma on Ethernet0") {
+		t.Errorf("refused %v", got)
+	}
+}
+
 func TestThresholdsThatOrchagentMisreads(t *testing.T) {
 	p := &qos.Port{}
 	p.Queues[3].ECN = qos.Of(qos.ECN{Enabled: true, Min: 1, Max: 1 << 31})

@@ -85,6 +85,7 @@ var keyCases = []keyCase{
 	{key: "Class.maxRate", at: "classes|bulk|maxRate", values: [2]any{"100G", "50G"}},
 	{key: "Class.maxRate", at: "classes|cnp|maxRate", values: [2]any{"10G", "20G"}},
 	{key: "Class.maxRate", at: "classes|rdma|maxRate", values: [2]any{"200G", "300G"}},
+	{key: "Class.alpha", at: "classes|rdma|alpha", values: [2]any{0, -1}, with: []edit{{"globals", "own"}}, inertOn: []string{"sonic table", "sonic 202311", "eos", "nxos"}, finds: "BUF-09"},
 	{key: "Class.ecn", at: "classes|rdma|ecn", values: [2]any{"auto", m{"min": "160KB", "max": "1600KB"}}},
 	{key: "Class.ecn", at: "classes|bulk|ecn", values: [2]any{m{"min": "160KB", "max": "1600KB"}, "off"}},
 	{key: "Class.ecn", at: "classes|rdma|ecn", values: [2]any{m{"min": "160KB", "max": "1600KB"}, "keep"}, inert: true, finds: "ECN-01"},
@@ -105,6 +106,7 @@ var keyCases = []keyCase{
 	{key: "Override.strict", at: "switches|leaf1|classes|bulk|strict", values: [2]any{true, false}, with: []edit{{"classes|bulk|bandwidth", drop{}}, {"classes|bulk|maxRate", "10G"}}, refused: m2{"nxos": "strict queues adjacent"}, some: true},
 	{key: "Override.bandwidth", at: "roles|leaf|classes|bulk|bandwidth", values: [2]any{"10%", "15%"}},
 	{key: "Override.maxRate", at: leafPort + "|classes|bulk|maxRate", values: [2]any{"100G", "50G"}},
+	{key: "Override.alpha", at: "switches|leaf1|classes|rdma|alpha", values: [2]any{0, -1}, with: []edit{{"globals", "own"}}, inertOn: []string{"sonic table", "sonic 202311", "eos", "nxos"}, finds: "BUF-09"},
 	{key: "Override.ecn", at: "roles|leaf|classes|rdma|ecn", values: [2]any{"auto", m{"min": "160KB", "max": "1600KB", "probability": "10%"}}},
 
 	{key: "PFC.asymmetric", at: "pfc|asymmetric", values: [2]any{true, false}, refused: m2{"eos": "no asymmetric PFC", "nxos": "no asymmetric PFC"}, some: true},

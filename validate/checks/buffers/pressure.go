@@ -258,15 +258,19 @@ func strangeAlpha(r *checks.Switch, p *intent.Port, k *intent.Class) (f fault, f
 	f.Severity, f.Where = checks.Warning, r.Device.Switch.Pos.String()
 	const fix = "to the switch's value, or change it on the switch: a plan does not change it"
 	model := qos.KindHeadroomModel.Attr()
-	if a := p.Settings.Buffers.Alpha; a.V != nil {
+	of, key := "lossless groups", "buffers.alpha"
+	if p.Settings.OwnAlpha(k) {
+		of, key = "the group of class "+k.Name, "alpha of the class"
+	}
+	if a := k.Alpha; a.V != nil {
 		if int64(*a.V) == n {
 			return f, false
 		}
-		f.Where, f.Fix = a.From.String(), "set buffers.alpha "+fix
+		f.Where, f.Fix = a.From.String(), "set "+key+" "+fix
 		if _, planned := r.Differs("", model); planned {
 			f.Severity, f.Fix, f.attrs = checks.Error, checks.ApplyIntent, append(f.attrs, model)
 		}
-		f.What = fmt.Sprintf("alpha of lossless groups is 2^%d, the intent says 2^%d", n, *a.V)
+		f.What = fmt.Sprintf("alpha of %s is 2^%d, the intent says 2^%d", of, n, *a.V)
 		return f, true
 	}
 	usual, whose, known := r.Memory.PlatformAlpha(p)
@@ -367,8 +371,8 @@ func alphas(r *checks.Switch) {
 	}
 	for p, q := range r.Ports() {
 		if r.Source == checks.Intended {
-			if n, assumed, ok := alphaOf(r, p); ok && r.Lossless(p.Settings) != 0 {
-				r.Setting(group, fmt.Sprintf("2^%d", n), assumed, p, qos.KindHeadroomModel.Attr(), func(s *intent.Settings) intent.Origin { return s.Buffers.Alpha.From })
+			if value, assumed, from := alphasOf(r, p); value != "" {
+				r.Setting(group, value, assumed, p, qos.KindHeadroomModel.Attr(), from...)
 			}
 			continue
 		}
@@ -383,7 +387,11 @@ func alphas(r *checks.Switch) {
 			if f, ok := x.of("BUF-09"); ok {
 				note(f, p.Name, alphaRoot(k))
 			} else if n, ok := alphaInUse(r, p, k.Priority.V); ok && q.Groups[k.Priority.V].Headroom.Set {
-				r.Trait(fmt.Sprintf("%s, %s over %s", group, p.Speed.V, p.Cable.V), fmt.Sprintf("2^%d", n), p.Name, p.Pos.String(), qos.KindHeadroom.At(k.Priority.V))
+				of := group
+				if p.Settings.OwnAlpha(k) {
+					of += ", class " + k.Name
+				}
+				r.Trait(fmt.Sprintf("%s, %s over %s", of, p.Speed.V, p.Cable.V), fmt.Sprintf("2^%d", n), p.Name, p.Pos.String(), qos.KindHeadroom.At(k.Priority.V))
 			}
 		}
 	}
@@ -397,17 +405,36 @@ func alphas(r *checks.Switch) {
 	}
 }
 
-// alphaOf returns the exponent of the alpha that the intent leads to: the stated one, or the
-// platform's own if it is known.
-func alphaOf(r *checks.Switch, p *intent.Port) (n int64, assumed string, ok bool) {
-	if a := p.Settings.Buffers.Alpha.V; a != nil {
-		return int64(*a), "", true
+// alphasOf returns the alphas that the intent leads to for the lossless classes of a port, the stated
+// ones or the platform's own: one if they are equal, otherwise by class. value is "" if one of them is
+// not known, or no class is lossless.
+func alphasOf(r *checks.Switch, p *intent.Port) (value, assumed string, from []func(*intent.Settings) intent.Origin) {
+	var values, named []string
+	stated := false
+	for _, k := range p.Settings.Classes {
+		if !k.Lossless.V {
+			continue
+		}
+		n, known := int64(0), false
+		if a := k.Alpha.V; a != nil {
+			n, known, stated = int64(*a), true, true
+		} else if r.Device.Model != nil {
+			n, _, known = headroom.PublishedAlpha(r.Device.Model, p.Speed.V)
+		}
+		if !known {
+			return "", "", nil
+		}
+		values = append(values, fmt.Sprintf("2^%d", n))
+		named = append(named, fmt.Sprintf("2^%d for %s", n, k.Name))
+		from = append(from, func(s *intent.Settings) intent.Origin { return s.Class(k.Name).Alpha.From })
 	}
-	if r.Device.Model == nil {
-		return 0, "", false
+	if !stated {
+		assumed = " by default"
 	}
-	n, _, ok = headroom.PublishedAlpha(r.Device.Model, p.Speed.V)
-	return n, " by default", ok
+	if len(slices.Compact(slices.Clone(values))) == 1 {
+		return values[0], assumed, from
+	}
+	return strings.Join(named, " and "), assumed, from
 }
 
 func otherAlpha(o *checks.Outlier) {
