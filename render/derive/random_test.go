@@ -93,6 +93,8 @@ func (m *maker) overrides(sonic bool) string {
 	return strings.Join(out, ", ")
 }
 
+var alphaOfAPort = regexp.MustCompile(`buffers: \{alpha: \S+\}(, )?`)
+
 func (m *maker) fabric() string {
 	m.line("apiVersion: roce-fabric/v1\nkind: Fabric\nname: random\nclasses:")
 	prios := m.Perm(8)[:2+m.IntN(3)]
@@ -138,6 +140,7 @@ func (m *maker) fabric() string {
 			s += ", " + o
 		}
 		if o := m.overrides(k.os == "sonic"); o != "" && m.often(25) {
+			o = alphaOfAPort.ReplaceAllString(o, "") // a SONiC switch has one alpha
 			s += fmt.Sprintf(", ports: {%s: {%s}}", k.portName(0), o)
 		}
 		m.line("  %s: {%s}", name, s)
