@@ -76,10 +76,10 @@ func Decode(cfg Config) (*qos.Device, []Unknown) {
 type mapNames [qos.NumTables]string
 
 type decoder struct {
-	cfg     Config
-	dev     *qos.Device
-	maps    map[mapNames]*qos.Maps
-	noted   map[[2]string]bool // maps, by table and name, that already have a note
+	cfg   Config
+	dev   *qos.Device
+	maps  map[mapNames]*qos.Maps
+	noted map[[2]string]bool // maps, by table and name, that already have a note
 	// unreadable holds the maps, by table and name, with an entry that this tool cannot read, and why.
 	unreadable map[[2]string]string
 	unknown    []Unknown
