@@ -2,7 +2,6 @@ package validate
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -112,30 +111,5 @@ func TestMajorityIsWrong(t *testing.T) {
 	}
 	if !wrong["CLS-02"] || !wrong["ECN-05"] {
 		t.Errorf("the switches that differ are not named: %v", wrong)
-	}
-}
-
-// Where the intent itself contradicts, a finding names both statements and their places.
-func TestIntentContradicts(t *testing.T) {
-	text := strings.Replace(closBase, "switches:\n", "roles: {spine: {trust: pcp}}\nswitches:\n", 1)
-	c := compile(t, text)
-	run := NewRun(c.Fabric())
-	for _, sw := range c.Fabric().Switches {
-		run.Add(Switch(c.Device(sw), c.Device(sw).Desired, checks.Intended, nil))
-	}
-	said := map[string]bool{"leaf1,leaf2": false, "leaf3": false}
-	for _, f := range run.Findings(today) {
-		if f.ID != "CLS-14" {
-			continue
-		}
-		for peer, other := range map[string]string{"leaf1,leaf2": "dscp for the fabric (", "leaf3": "dscp for leaf3 ("} {
-			first, second, both := strings.Cut(f.What, "; the intent wants both: ")
-			if both && first == "the port trusts pcp, on "+peer+" dscp" && strings.HasPrefix(second, "pcp for role spine ("+f.Where+"), "+other) {
-				said[peer] = true
-			}
-		}
-	}
-	if !said["leaf1,leaf2"] || !said["leaf3"] {
-		t.Errorf("found %+v", run.Findings(today))
 	}
 }

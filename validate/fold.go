@@ -11,9 +11,8 @@ import (
 )
 
 // fold reports each cause once. Of the findings at one place that are about the same value, the most
-// severe one stays and names the checks of the others, see [checks.Finding.Roots]. A value of the whole
-// device is the same at all ports. A finding about several values goes only if others report all of
-// them.
+// severe one stays and names the checks of the others, see [checks.Finding.Roots]. A finding about
+// several values goes only if others report all of them.
 func fold(fs []checks.Finding) []checks.Finding {
 	byDevice := map[string][]int{}
 	for i, f := range fs {
@@ -71,13 +70,10 @@ func foldOne(at map[rootPlace]*rooted, f *checks.Finding, u *rooted, port string
 	}
 	var by []*rooted
 	for _, root := range f.Roots {
-		k := at[rootPlace{port, root}]
-		if k == nil {
-			k = at[rootPlace{root: root}]
-		}
-		if k == nil {
+		switch k := at[rootPlace{port, root}]; k {
+		case nil:
 			u.kept = true
-		} else {
+		default:
 			by = append(by, k)
 		}
 	}

@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -9,7 +8,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
-	"github.com/roce-fabric/roce-fabric/render/sonic"
 	"github.com/roce-fabric/roce-fabric/validate/checks"
 )
 
@@ -95,58 +93,6 @@ func TestDoubtfulLines(t *testing.T) {
 			if e.unknown && f.Severity == checks.Error {
 				t.Errorf("%s: %s %s", name, f.ID, f.What)
 			}
-		}
-	}
-}
-
-// TestUnreadableValues checks that a field of a switch that holds something else than a value is
-// neither as the intent says nor a difference: nothing above info is found, and it is counted.
-func TestUnreadableValues(t *testing.T) {
-	for name, e := range map[string]struct{ base, table, field, value, what string }{
-		"a code point":            {"clos", "DSCP_TO_TC_MAP", "26", "three", "DSCP -> traffic class"},
-		"a queue":                 {"clos", "TC_TO_QUEUE_MAP", "3", "-", "traffic class -> queue"},
-		"a group":                 {"clos", "TC_TO_PRIORITY_GROUP_MAP", "3", "", "traffic class -> priority group"},
-		"a queue of pauses":       {"clos", "MAP_PFC_PRIORITY_TO_QUEUE", "3", "99", "PFC priority -> queue"},
-		"a time":                  {"clos", "PFC_WD", "detection_time", "0.4s", "PFC watchdog"},
-		"another time":            {"clos", "PFC_WD", "restoration_time", "None", "PFC watchdog"},
-		"the guarded priorities":  {"clos", "PORT_QOS_MAP", "pfcwd_sw_enable", "all", "PFC watchdog"},
-		"alpha of dynamic groups": {"spc4", "DEFAULT_LOSSLESS_BUFFER_PARAMETER", "default_dynamic_th", "half", "headroom model"},
-	} {
-		c := compile(t, bases[e.base])
-		run, kinds := NewRun(c.Fabric()), map[string]checks.DeviceKind{}
-		for _, sw := range c.Fabric().Switches {
-			kinds[sw.Name] = checks.SwitchDevice
-			d := c.Device(sw)
-			cfg, err := sonic.Parse([]byte(saved(d)), sonic.WantTable)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if sw.Name == "leaf1" {
-				spoiled := 0
-				for key, row := range cfg[e.table] {
-					if row[e.field] != "" {
-						row = maps.Clone(row) // equal rows are one
-						row[e.field], cfg[e.table][key] = e.value, row
-						spoiled++
-					}
-				}
-				if spoiled == 0 {
-					t.Fatalf("%s: no row of %s has %s", name, e.table, e.field)
-				}
-			}
-			have, _ := sonic.Decode(cfg)
-			have.Platform.Release = "202511"
-			run.Add(Switch(d, have, checks.Running, nil))
-		}
-		fs := run.Findings(today)
-		for _, f := range fs {
-			if f.Severity != checks.Info {
-				t.Errorf("%s: %s %s %s: %s", name, f.Severity, f.ID, f.Place(), f.What)
-			}
-		}
-		open := checks.Opened(fs, kinds)
-		if !slices.ContainsFunc(open, func(o checks.Open) bool { return o.What == e.what && slices.Equal(o.Devices, []string{"leaf1"}) }) {
-			t.Errorf("%s: not counted: %v", name, open)
 		}
 	}
 }

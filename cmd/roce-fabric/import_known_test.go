@@ -26,6 +26,7 @@ buffers: {minLosslessPacket: 512B, overSubscription: 2, fanIn: 3, fanOut: 4, pau
 switches:
   leaf1:
     {os: sonic, address: 192.0.2.11, model: ACS-MSN4700, identity: {serial: "12"}, ports: {Ethernet0: {fec: rs, admin: up}, Ethernet248: {cable: 3m, speed: 400G}}}
+  leaf2: {os: sonic, address: 192.0.2.12, model: ACS-MSN4700}
 hosts:
   gpu[1-2]:
     address: 198.51.100.[1-2]
@@ -68,6 +69,7 @@ credentials:
     ssh: {username: root, password: env:ROOT_PASSWORD, key: ~/.ssh/id, agent: true, knownHosts: ~/known, jump: "root@198.51.100.9:22"}
 rollout: {portGroup: 8}
 routing: {model: shortest}
+vxlan: {ends: ["leaf[1-2]"]}
 traffic: {storage: {dscp: [10], lossless: false}}
 islands: {a: {hosts: [gpu1]}}
 baseline: {nvidia: {firmware: {min: "28.40"}}}
@@ -133,7 +135,7 @@ func TestImportTakesOverOrNames(t *testing.T) {
 		elsewhere string
 		names     map[string]string // keys that differ from their field's name
 	}{
-		{*known.Fabric(), "", "Name Files Hash Switches Hosts Links Settings", map[string]string{"Suppressions": "suppress", "Baselines": "baseline"}},
+		{*known.Fabric(), "", "Name Files Hash Switches Hosts Links Settings", map[string]string{"Suppressions": "suppress", "Baselines": "baseline", "VXLAN": "vxlan"}},
 		{known.Fabric().Settings.Buffers, "buffers.", "Alpha", nil},
 		{*known.Fabric().Settings.Class("rdma"), "classes.rdma.", "Name Pos Priority Queue DSCP Rest PCP Lossless Mode Strict Bandwidth MaxRate ECN", nil},
 		{known.Fabric().Settings.MTU, "mtu.", "Fabric", map[string]string{"RDMA": "rdma"}},

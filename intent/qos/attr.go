@@ -583,11 +583,6 @@ func (d *Device) Keeping(have *Device, places []Place) *Device {
 		attributes[at.Field.Kind].keep(to, from, at.Field)
 	}
 	out.NotKnown = maps.Clone(d.NotKnown)
-	for _, at := range places {
-		if at.Field.Kind.Of() == OfMaps {
-			delete(out.NotKnown, at)
-		}
-	}
 	out.dropKnown()
 	return &out
 }

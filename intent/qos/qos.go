@@ -198,10 +198,9 @@ func (d *Device) Doubt(port string, a Attr, why string) {
 	d.NotKnown[Place{port, a}] = why
 }
 
-// dropKnown removes the places of NotKnown that have a value. A map of which an entry is not known has
-// the others.
+// dropKnown removes the places of NotKnown that have a value.
 func (d *Device) dropKnown() {
-	maps.DeleteFunc(d.NotKnown, func(at Place, _ string) bool { return at.Field.Kind.Of() != OfMaps && d.Holds(at.Port, at.Field) })
+	maps.DeleteFunc(d.NotKnown, func(at Place, _ string) bool { return d.Holds(at.Port, at.Field) })
 }
 
 // Manages reports whether the Device lists the port. A nil Device manages every port.

@@ -51,7 +51,7 @@ var wanted = Tables()
 // Decode reads CONFIG_DB into a normalized running model. It returns all entries that the model
 // cannot represent, sorted; none is dropped silently.
 func Decode(cfg Config) (*qos.Device, []Unknown) {
-	d := decoder{cfg: cfg, maps: map[mapNames]*qos.Maps{}, noted: map[[2]string]bool{}, unreadable: map[[2]string]string{}, dev: &qos.Device{Ports: make(map[string]*qos.Port, len(cfg[TPort]))}}
+	d := decoder{cfg: cfg, maps: map[mapNames]*qos.Maps{}, noted: map[[2]string]bool{}, dev: &qos.Device{Ports: make(map[string]*qos.Port, len(cfg[TPort]))}}
 	d.metadata()
 	d.buffers()
 	for name, row := range cfg[TPort] {
@@ -76,13 +76,11 @@ func Decode(cfg Config) (*qos.Device, []Unknown) {
 type mapNames [qos.NumTables]string
 
 type decoder struct {
-	cfg   Config
-	dev   *qos.Device
-	maps  map[mapNames]*qos.Maps
-	noted map[[2]string]bool // maps, by table and name, that already have a note
-	// unreadable holds the maps, by table and name, with an entry that this tool cannot read, and why.
-	unreadable map[[2]string]string
-	unknown    []Unknown
+	cfg     Config
+	dev     *qos.Device
+	maps    map[mapNames]*qos.Maps
+	noted   map[[2]string]bool // maps, by table and name, that already have a note
+	unknown []Unknown
 }
 
 func (d *decoder) note(table, key, field, value, why string, a ...any) {
@@ -273,9 +271,7 @@ func (d *decoder) portQoS() {
 		}
 		if key == globalKey {
 			// The switch honors no other map in the global row (sonic-swss:orchagent/qosorch.cpp).
-			names = mapNames{qos.DSCPToTC: names[qos.DSCPToTC]}
-			d.dev.GlobalMaps = qos.Of(d.lookupMaps(names))
-			d.unclearMaps("", qos.KindGlobalMap, names)
+			d.dev.GlobalMaps = qos.Of(d.lookupMaps(mapNames{qos.DSCPToTC: names[qos.DSCPToTC]}))
 			continue
 		}
 		p := d.dev.Ports[key]
@@ -287,7 +283,6 @@ func (d *decoder) portQoS() {
 			names.inherit(global)
 		}
 		p.Maps = qos.Of(d.lookupMaps(names))
-		d.unclearMaps(key, qos.KindMap, names)
 		switch {
 		case names[qos.DSCPToTC] != "":
 			p.Trust.V = qos.TrustDSCP
@@ -299,25 +294,11 @@ func (d *decoder) portQoS() {
 			p.PFC.Set = false
 			d.unclear(key, qos.KindPFC.Attr(), TPortQoS, key, "pfc_enable", row)
 		}
-		if p.Watchdog.V.Priorities, clear = d.priorities(TPortQoS, key, "pfcwd_sw_enable", row); !clear {
-			p.Watchdog.Set = false
-			d.unclear(key, qos.KindWatchdog.Attr(), TPortQoS, key, "pfcwd_sw_enable", row)
-		}
+		p.Watchdog.V.Priorities, _ = d.priorities(TPortQoS, key, "pfcwd_sw_enable", row)
 		if _, own := row["pfcwd_sw_enable"]; !own && d.dev.Platform.RoCEMode {
 			// It is not documented whether Enterprise SONiC has the field. Without it the watchdog
 			// guards the priorities that the port pauses, as in releases before 202111.
 			p.Watchdog.V.Priorities = p.PFC.V
-		}
-	}
-}
-
-// unclearMaps records that the tables of maps with an entry that this tool cannot read are not known:
-// orchagent skips such an entry of a PCP map, and fails at one of a DSCP map (sonic-swss
-// orchagent/qosorch.cpp).
-func (d *decoder) unclearMaps(port string, kind qos.Kind, names mapNames) {
-	for t, name := range names {
-		if why := d.unreadable[[2]string{mapTables[t].table, name}]; why != "" {
-			d.dev.Doubt(port, kind.Table(qos.Table(t)), why)
 		}
 	}
 }
@@ -390,7 +371,6 @@ func (d *decoder) readMap(table, name string, into []int8, limit int) {
 		switch {
 		case err1 != nil || err2 != nil || k < 0 || v < 0 || v > limit:
 			d.note(table, name, from, to, "not a map entry")
-			d.unreadable[[2]string{table, name}] = fmt.Sprintf("%s|%s has %q: %q, which is not an entry of a map", table, name, from, to)
 		case k >= len(into):
 			d.note(table, name, from, to, "this tool knows %d values here", len(into))
 		default:
@@ -692,19 +672,11 @@ func (d *decoder) watchdogs() {
 			d.note(TWatchdog, key, "", "", noForward)
 			continue
 		}
-		if !p.Watchdog.Set {
-			continue // the priorities that it guards are not known
-		}
 		if p.Watchdog.V.Priorities == 0 { // swss, orchagent/pfcwdorch.cpp: "No lossless TC found"
 			d.note(TWatchdog, key, "", "", "pfcwd_sw_enable of the port names no priority, so the watchdog guards none")
 		}
 		det, _ := d.number(TWatchdog, key, "detection_time", row)
 		res, _ := d.number(TWatchdog, key, "restoration_time", row)
-		if f := unreadable(row, "detection_time", "restoration_time"); f != "" {
-			p.Watchdog.Set = false
-			d.unclear(key, qos.KindWatchdog.Attr(), TWatchdog, key, f, row)
-			continue
-		}
 		p.Watchdog = qos.Of(qos.Watchdog{Enabled: true, Priorities: p.Watchdog.V.Priorities, Action: qos.WatchdogAction(row["action"]), Detect: ms(det), Restore: ms(res)})
 	}
 }
@@ -722,13 +694,8 @@ func (d *decoder) headroomModel() {
 	if def == nil && pat == nil {
 		return
 	}
-	known := true
 	number := func(table, field string, row Row) int {
 		n, _ := d.number(table, mapName, field, row)
-		if unreadable(row, field) != "" {
-			d.unclear("", qos.KindHeadroomModel.Attr(), table, mapName, field, row)
-			known = false
-		}
 		return int(n)
 	}
 	d.dev.HeadroomModel = qos.Of(qos.HeadroomModel{
@@ -737,5 +704,4 @@ func (d *decoder) headroomModel() {
 		LosslessMTU:        number(TPattern, "mtu", pat),
 		SmallPacketPercent: number(TPattern, "small_packet_percentage", pat),
 	})
-	d.dev.HeadroomModel.Set = known
 }

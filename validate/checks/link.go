@@ -108,13 +108,12 @@ func PortAt(f *intent.Fabric, e intent.Endpoint) *intent.Port {
 func (r *Link) Found(s Severity, fix, what string, a, b any, attrs ...qos.Attr) {
 	r.Check.MayFind(s)
 	here, there, assumed, where := r.Stated.A, r.Stated.B, r.B.Assumed, r.Stated.Pos.String()
-	second, atA, atB := r.departs(attrs)
+	second, from := r.departs(attrs)
 	if second {
-		here, there, assumed, a, b, atA, atB = there, here, r.A.Assumed, b, a, atB, atA
+		here, there, assumed, a, b = there, here, r.A.Assumed, b, a
 	}
-	if atA.at != "" {
-		where = atA.at
-		what += "; " + strings.ReplaceAll(contradiction(a, b, atA, atB), "%", "%%")
+	if from != "" {
+		where = from
 	}
 	for _, e := range []intent.Endpoint{here, there} {
 		r.Outcomes[e.Device].MarkReported(e.Port, attrs...)
@@ -153,77 +152,57 @@ func (all *Links) addOpen(c *Check, k linkCause, ends []linkEnds, add func(f Fin
 }
 
 // departs reports whether the second end is the one to blame for a difference: the only one that
-// differs from the intent in the attributes, or else in About. If the intent itself contradicts, nobody
-// can tell which end is wrong: the finding is on the end whose value an inner layer of the intent
-// states, for example the port and not the role, and names both statements, atA and atB.
-func (r *Link) departs(attrs []qos.Attr) (second bool, atA, atB statement) {
+// differs from the intent in the attributes, or else in About. If the intent itself contradicts, it is the end whose value an inner layer of the intent states, for example the port's
+// own and not the role's; from is the place of that value.
+func (r *Link) departs(attrs []qos.Attr) (second bool, from string) {
 	if len(attrs) == 0 && r.About != nil {
 		attrs = []qos.Attr{*r.About}
 	}
 	a, b := r.Outcomes[r.Stated.A.Device].Differs(r.Stated.A.Port, attrs...), r.Outcomes[r.Stated.B.Device].Differs(r.Stated.B.Port, attrs...)
 	if a || b {
-		return b && !a, atA, atB
+		return b && !a, ""
 	}
-	atA, atB = r.statement(r.Stated.A), r.statement(r.Stated.B)
+	inA, atA := r.layer(r.Stated.A)
+	inB, atB := r.layer(r.Stated.B)
 	switch {
-	case atA.layer == atB.layer && atA.at == atB.at:
-		return r.Second, statement{}, statement{}
-	case atA.layer == atB.layer:
-		second = r.Second
-	default:
-		second = atB.layer > atA.layer
+	case inA > inB:
+		return false, atA
+	case inB > inA:
+		return true, atB
 	}
-	return second, atA, atB
+	return r.Second, ""
 }
 
 // The layers of the intent that can state a value of a port.
 const (
-	layerNone = iota
-	layerFabric
+	layerFabric = iota
 	layerRole
 	layerSwitch
 	layerPort
 )
 
-// statement is where the intent states a value for an end of a link: the innermost layer, what it is
-// about, and the place; at is "" if the intent does not state the value.
-type statement struct {
-	layer  int
-	of, at string
-}
-
-// contradiction describes two statements of the intent that contradict each other: of the end that is
-// named first, which is stated, and of the other.
-func contradiction(a, b any, atA, atB statement) string {
-	if atB.at == "" {
-		return fmt.Sprintf("the intent wants %v for %s (%s), and states nothing for the other end", a, atA.of, atA.at)
-	}
-	return fmt.Sprintf("the intent wants both: %v for %s (%s), %v for %s (%s)", a, atA.of, atA.at, b, atB.of, atB.at)
-}
-
-// statement returns where the intent states a value of From for an end.
-func (r *Link) statement(e intent.Endpoint) (out statement) {
-	out.layer = layerNone
+// layer returns the innermost layer of the intent that states a value of From for an end, and where.
+func (r *Link) layer(e intent.Endpoint) (layer int, at string) {
 	p := PortAt(r.Intent, e)
 	if p == nil || r.From == nil {
-		return out
+		return layerFabric, ""
 	}
 	layers := r.Intent.Layers(p.Switch)
 	for _, o := range r.From(p.Settings) {
-		s := statement{layerPort, e.String(), o.String()}
+		n := layerPort
 		switch i := slices.IndexFunc(layers, func(s *intent.Settings) bool { return slices.Contains(r.From(s), o) }); {
 		case i == 0:
-			s.layer, s.of = layerFabric, "the fabric"
+			n = layerFabric
 		case i == len(layers)-1:
-			s.layer, s.of = layerSwitch, e.Device
+			n = layerSwitch
 		case i > 0:
-			s.layer, s.of = layerRole, "role "+p.Switch.Role
+			n = layerRole
 		}
-		if o.Rule == "" && s.layer > out.layer {
-			out = s
+		if n > layer {
+			layer, at = n, o.String()
 		}
 	}
-	return out
+	return layer, at
 }
 
 // FixOf returns the fix for two ends that differ in an attribute: to apply the intent if an end

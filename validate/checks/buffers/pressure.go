@@ -97,11 +97,12 @@ func computePressure(r *checks.Switch, p *intent.Port, k *intent.Class, e qos.EC
 		out.faults, out.name, out.pool = all, name, pool
 		return out
 	}
-	// A fault that the platform's own alpha and pools would not cause has alpha or pool as its root.
+	// A fault that the platform's own alpha and pools would not cause is attributed to alpha or
+	// pool.
 	usual := pressureFaults(r, p, k, e, drifted, plain)
-	cause, root := &alpha, alphaRoot(k)
+	cause := &alpha
 	if name != "" {
-		cause, root = &pool, poolRoot(name)
+		cause = &pool
 	}
 	if in, ok := s.Limit(headroom.CaseIncast); ok {
 		was, _ := plain.Limit(headroom.CaseIncast)
@@ -113,14 +114,17 @@ func computePressure(r *checks.Switch, p *intent.Port, k *intent.Class, e qos.EC
 		}
 	}
 	for _, f := range all {
-		if !slices.ContainsFunc(usual, func(u fault) bool { return u.id == f.id && u.Severity == f.Severity }) {
-			f.Roots, f.attrs = []string{root}, nil
-			if f.Severity == checks.Error && cause.Severity != checks.Error {
-				cause.Severity = checks.Error
-				cause.What += "; " + f.What
-			}
+		switch {
+		case slices.ContainsFunc(usual, func(u fault) bool { return u.id == f.id && u.Severity == f.Severity }):
+			out.faults = append(out.faults, f)
+			continue
+		case f.Severity == checks.Error && cause.Severity != checks.Error:
+			cause.Severity = checks.Error
+			cause.What += "; " + f.What
+			fallthrough
+		default:
+			cause.cover(f)
 		}
-		out.faults = append(out.faults, f)
 	}
 	if off {
 		out.faults = append(out.faults, alpha)
@@ -223,10 +227,10 @@ func activeGroups(s render.Sharing, l headroom.Limit) string {
 	return what
 }
 
-// alphaRoot and poolRoot return the [checks.Finding.Roots] of findings about the alpha of a class and
-// about a pool.
-func alphaRoot(k *intent.Class) string { return "alpha of " + k.Name }
-func poolRoot(name string) string      { return "pool " + name }
+// cover adds the check of another fault with the same cause.
+func (f *fault) cover(o fault) {
+	f.Covered = append(append(f.Covered, checks.Covered{ID: o.id, Severity: o.Severity}), o.Covered...)
+}
 
 // fewFrames is how many lossless frames a group should hold before it pauses.
 const fewFrames = 4
@@ -350,24 +354,22 @@ func usualPool(r *checks.Switch, name string) (pool qos.Pool, how string) {
 }
 
 // alphas records the alpha of lossless groups: the intent's, or the running one. Each value is
-// one finding, with the worst of its effects.
+// one finding, with the worst of its effects, and names the checks that fail at each port.
 func alphas(r *checks.Switch) {
 	group := fmt.Sprintf("%s of %s", r.Device.Desired.Platform.ASIC, checks.RoleOf(r.Device.Switch))
 	type found struct {
 		worst fault
 		ports []string
-		roots map[string][]string // by port
+		at    map[string][]checks.Covered // by port: the checks that fail there
 	}
 	causes := map[string]*found{}
-	note := func(f fault, port, root string) {
-		c := checks.Cached(&causes, f.cause, func() *found { return &found{worst: f, roots: map[string][]string{}} })
+	note := func(f fault, port string) {
+		c := checks.Cached(&causes, f.cause, func() *found { return &found{worst: f, at: map[string][]checks.Covered{}} })
 		if f.worse(c.worst) {
 			c.worst = f
 		}
 		c.ports = append(c.ports, port)
-		if !slices.Contains(c.roots[port], root) {
-			c.roots[port] = append(c.roots[port], root)
-		}
+		c.at[port] = append(c.at[port], f.Covered...)
 	}
 	for p, q := range r.Ports() {
 		if r.Source == checks.Intended {
@@ -382,10 +384,10 @@ func alphas(r *checks.Switch) {
 			}
 			x := pressureOf(r, p, k)
 			if x.name != "" {
-				note(x.pool, "", poolRoot(x.name))
+				note(x.pool, "")
 			}
 			if f, ok := x.of("BUF-09"); ok {
-				note(f, p.Name, alphaRoot(k))
+				note(f, p.Name)
 			} else if n, ok := alphaInUse(r, p, k.Priority.V); ok && q.Groups[k.Priority.V].Headroom.Set {
 				of := group
 				if p.Settings.OwnAlpha(k) {
@@ -399,7 +401,7 @@ func alphas(r *checks.Switch) {
 		f := causes[c].worst
 		r.Outcome.MarkReported("", f.attrs...) // alpha of the whole switch
 		for _, port := range slices.Compact(causes[c].ports) {
-			f.Roots = causes[c].roots[port]
+			f.Covered = causes[c].at[port]
 			r.Found(f.Finding, port, f.attrs...)
 		}
 	}

@@ -315,9 +315,6 @@ func classOfDSCP(r *checks.Switch, p *intent.Port, q *qos.Port) {
 	if m == nil || trustOf(p, q) != qos.TrustDSCP {
 		return // the port does not classify by DSCP: CLS-04 and CLS-14
 	}
-	if r.IsUnknown(p.Name, DSCPField) || m == r.Config.GlobalMaps.V && r.IsUnknown("", globalDSCP) {
-		return
-	}
 	want := r.Device.Desired.ClassifiedBy(p.Name)
 	for _, k := range p.Settings.Classes {
 		if k.Rest {
