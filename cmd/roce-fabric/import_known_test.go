@@ -91,7 +91,7 @@ func TestImportTakesOverOrNames(t *testing.T) {
 	}
 	leaf1 := known.Device(known.Fabric().Switch("leaf1"))
 	_, native := fleet.SystemOf(leaf1).Encode(leaf1)
-	status, stdout, stderr := runHere(t, "import", "-f", write("known.yaml", []byte(knownFabric)), "--config", "leaf1="+write("leaf1.json", native), "--output", "json")
+	status, stdout, stderr := runHere(t, "import", "-f", write("known.yaml", []byte(knownFabric)), "--only", "leaf1", "--config", "leaf1="+write("leaf1.json", native), "--output", "json")
 	if status != exitOK {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
