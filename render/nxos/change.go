@@ -107,8 +107,8 @@ func ChangeWithin(have *Config, desired *qos.Device, m ClassModel, kept Shared) 
 	return plan(have, want, m, n)
 }
 
-// keepGroups returns want with the group that a traffic class has wherever want does not say which:
-// there a class is not in the group of its number.
+// keepGroups fills in what want leaves open with what the switch has: the group of a traffic class that
+// is not the group of its number, and the group that pauses of a wanted priority stop.
 func keepGroups(want, running *qos.Device) *qos.Device {
 	kept := *want
 	kept.Ports = maps.Clone(want.Ports)

@@ -51,8 +51,8 @@ func (n *network) pauses() map[int]int {
 }
 
 // trafficClasses returns the traffic class of each qos-group, given the group that each paused
-// priority stops. A group has the class of its number; but if pauses of that priority do not stop
-// it, it has the class of the lowest priority that does, and trades with the group of that number.
+// priority stops. A group has the traffic class of its own number. If only other priorities pause it,
+// it has the class of the lowest of them, and the group of that number gets the class left over.
 func trafficClasses(pauses map[int]int) (of [qos.NumPriorities]int8) {
 	for g := range of {
 		of[g] = int8(g)
